@@ -1,0 +1,98 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// QueueHold is what an operator wants with a queue.
+// +kubebuilder:validation:Enum=None;Hold
+type QueueHold string
+
+// The values of QueueHold; empty means HoldNone.
+const (
+	HoldNone  QueueHold = "None"
+	HoldStart QueueHold = "Hold" // admit nothing new; what runs goes on
+)
+
+// QueueSpec is what a person sets; everything else comes from the policy.
+type QueueSpec struct {
+	// +optional
+	Hold QueueHold `json:"hold,omitempty"`
+}
+
+// QueueStatus is published by the ledger, at most once a second.
+type QueueStatus struct {
+	// Pending is how many Jobs wait.
+	// +optional
+	Pending int64 `json:"pending"`
+	// Admitted is how many Jobs run or may run.
+	// +optional
+	Admitted int64 `json:"admitted"`
+	// Used and limits, one row for each flavor and resource of the quota.
+	// +optional
+	// +listType=map
+	// +listMapKey=flavor
+	// +listMapKey=resource
+	Usage []QueueUsage `json:"usage,omitempty"`
+	// Summary is the usage in one line, for a table: "4/8 gpu".
+	// +optional
+	Summary string `json:"summary,omitempty"`
+	// Head is the first waiting Job and why it waits.
+	// +optional
+	Head *QueueHead `json:"head,omitempty"`
+	// Reasons counts the waiting Jobs by reason code.
+	// +optional
+	Reasons map[string]int64 `json:"reasons,omitempty"`
+	// Revision of the policy that these numbers were decided by.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// QueueUsage is one resource of one flavor.
+type QueueUsage struct {
+	Flavor   string            `json:"flavor"`
+	Resource string            `json:"resource"`
+	Used     resource.Quantity `json:"used"`
+	Limit    resource.Quantity `json:"limit"`
+}
+
+// QueueHead is the first Job in line.
+type QueueHead struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+}
+
+// Queue is one queue of the policy, under the same name.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=hsq
+// +kubebuilder:printcolumn:name="Pending",type=integer,JSONPath=`.status.pending`
+// +kubebuilder:printcolumn:name="Admitted",type=integer,JSONPath=`.status.admitted`
+// +kubebuilder:printcolumn:name="Used",type=string,JSONPath=`.status.summary`
+// +kubebuilder:printcolumn:name="Head",type=string,JSONPath=`.status.head.name`
+// +kubebuilder:printcolumn:name="Why",type=string,JSONPath=`.status.head.reason`
+// +kubebuilder:printcolumn:name="Hold",type=string,JSONPath=`.spec.hold`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Queue struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              QueueSpec   `json:"spec,omitempty"`
+	Status            QueueStatus `json:"status,omitempty"`
+}
+
+// QueueList is a list of queues.
+//
+// +kubebuilder:object:root=true
+type QueueList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Queue `json:"items"`
+}

@@ -1,0 +1,67 @@
+package decide
+
+import (
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	Snapshot *book.Snapshot
+	// Catalog of the active revision; nil when no policy is in force: nothing
+	// is admitted.
+	Catalog  *policies.Catalog
+	Revision string // its digest
+	// Verdicts by Job UID, for every Job that may be admitted.
+	Verdicts map[string]Outcome
+	// Namespaces by name → labels: which queue accepts which.
+	Namespaces map[string]map[string]string
+	// Held are the queues that an operator holds.
+	Held map[string]bool
+	// Holds are the answers to earlier Asks, by Job UID.
+	Holds map[string]HoldAnswer
+	// AskHold: the policy has hold rules, so ask before admitting.
+	AskHold bool
+	Now     int64 // unix nanoseconds
+	Limit   int   // most admissions in one plan; 0: no limit
+}
+
+// Outcome is what classify and deny said of one Job: a verdict, or reasons why
+// there is none. Error is not "no": it is its own code.
+type Outcome struct {
+	Verdict policies.Verdict
+	// Reason is set when the Job may not be admitted: PolicyError, DeniedByPolicy.
+	Reason *reason.Reason
+}
+
+// HoldAnswer is what hold said of one Job; nil Reason: it may start.
+type HoldAnswer struct{ Reason *reason.Reason }
+
+// Plan is what to do now. Slices are in decision order.
+type Plan struct {
+	Admit   []effect.Admit
+	Suspend []effect.Suspend
+	// Waiting has every queued Job that was not admitted, in the order of its
+	// queue, with the reason.
+	Waiting []Waiting
+	// Asks are the UIDs for which hold must be evaluated before the plan can go
+	// on (only when Input.AskHold is set).
+	Asks []string
+	// WakeAt is the earliest moment at which the passing of time alone changes
+	// the plan (a backoff or a timeout ends); 0: never.
+	WakeAt int64
+}
+
+// Waiting is one queued Job and why it waits.
+type Waiting struct {
+	UID   string
+	Queue string // where the policy put it; empty if that is not known
+	Rank  int    // 1 is the head of its queue; 0: not in line
+	// Priority and Order it was ranked by.
+	Priority int64
+	Reason   reason.Reason
+	// Others that apply too, most important first.
+	Others []reason.Reason
+}

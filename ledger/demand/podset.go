@@ -1,0 +1,46 @@
+package demand
+
+import (
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// PodSet is a group of pods of one shape.
+type PodSet struct {
+	Name string
+	// Count is how many pods it wants at once.
+	Count int64
+	// Requests of one pod, exactly as the API server will make it, with one of
+	// resource.Pods. Zero amounts are left out.
+	Requests resource.List
+	Place    Place
+}
+
+// Place says on which nodes a pod may run.
+type Place struct {
+	NodeSelector map[string]string
+	// Affinity terms, of which one must match; nil means no requirement, an
+	// empty (non-nil) list matches nothing.
+	Affinity    []NodeTerm
+	Tolerations []policies.Toleration
+	// PerNode is how many pods of the set one node can take whatever its
+	// resources (host ports, anti-affinity to itself); 0 means no limit.
+	PerNode int64
+	// Unverified names constraints that the ledger does not check (pod
+	// affinity, topology spread, unbound volumes); such a workload is admitted
+	// by resources and judged by the placement timeout.
+	Unverified []string
+}
+
+// NodeTerm is a conjunction of requirements on a node.
+type NodeTerm struct {
+	Labels []NodeRequirement
+	Fields []NodeRequirement // only metadata.name
+}
+
+// NodeRequirement is one expression of a node selector term.
+type NodeRequirement struct {
+	Key      string
+	Operator string // In, NotIn, Exists, DoesNotExist, Gt, Lt
+	Values   []string
+}

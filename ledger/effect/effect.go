@@ -1,0 +1,34 @@
+package effect
+
+import (
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Admit lifts the suspension of a Job, in one PATCH that holds only for the
+// resourceVersion it was decided on.
+type Admit struct {
+	Job         *demand.Job
+	Reservation demand.Reservation
+	// NodeSelector and Tolerations to add to the pod template (on top of what
+	// the user wrote, see demand.Restore); never a key that the user set.
+	NodeSelector map[string]string
+	Tolerations  []policies.Toleration
+	// PreferNodes are the planned nodes, as a preferred affinity; a hint.
+	PreferNodes []string
+}
+
+// Suspend takes a Job back: suspend it, drop its reservation, queue it again.
+type Suspend struct {
+	Job     *demand.Job
+	Reason  reason.Reason
+	Backoff *demand.Backoff // when it may try again; nil: at once
+}
+
+// Explain writes on the Job why it waits: only when the code changed.
+type Explain struct {
+	Job    *demand.Job
+	State  string // policies.StateQueued, …Held, …Rejected
+	Reason reason.Reason
+}

@@ -1,0 +1,85 @@
+package resource
+
+import (
+	"math"
+	"slices"
+)
+
+// Names that the ledger itself treats in a special way.
+const (
+	CPU  = "cpu"
+	Pods = "pods" // each pod takes one slot of its node
+)
+
+// List is an amount for each named resource; a missing name is 0.
+type List map[string]int64
+
+// Add returns a+b, held at the limits of int64.
+func Add(a, b int64) int64 {
+	sum := a + b
+	switch {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	}
+	return sum
+}
+
+// Sub returns a-b, held at the limits of int64.
+func Sub(a, b int64) int64 {
+	if b == math.MinInt64 {
+		return Add(Add(a, math.MaxInt64), 1)
+	}
+	return Add(a, -b)
+}
+
+// Mul returns a*b for b ≥ 0, held at the limits of int64.
+func Mul(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	if product := a * b; product/b == a {
+		return product
+	}
+	if a < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// AddTo adds other, times n, to the list.
+func (l List) AddTo(other List, n int64) {
+	for name, amount := range other {
+		l[name] = Add(l[name], Mul(amount, n))
+	}
+}
+
+// Times returns the list, each amount n times.
+func (l List) Times(n int64) List {
+	product := make(List, len(l))
+	product.AddTo(l, n)
+	return product
+}
+
+// Max returns the larger amount of each resource.
+func Max(a, b List) List {
+	larger := make(List, len(a))
+	for name, amount := range a {
+		larger[name] = max(amount, b[name])
+	}
+	for name, amount := range b {
+		larger[name] = max(amount, a[name])
+	}
+	return larger
+}
+
+// Names returns the names in the list, sorted.
+func (l List) Names() []string {
+	names := make([]string, 0, len(l))
+	for name := range l {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

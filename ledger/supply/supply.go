@@ -1,0 +1,44 @@
+package supply
+
+import (
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Node is a machine. Immutable once made.
+type Node struct {
+	Name   string
+	Labels map[string]string
+	Taints []policies.Taint // NoSchedule and NoExecute only; the cordon is one
+	// Ready is the Ready condition. The scheduler looks at taints only; the
+	// ledger is stricter and gives nothing new to a node that is not ready.
+	Ready       bool
+	Allocatable resource.List
+}
+
+// Pod is any pod of the cluster that is not terminal, managed or not.
+// Immutable once made.
+type Pod struct {
+	UID       string
+	Namespace string
+	Name      string
+	// Node it is bound to; empty while it is not. A bound pod holds its
+	// requests there until it is gone or terminal, deleting or not.
+	Node     string
+	Requests resource.List // with one of resource.Pods
+	// JobUID of the Job that controls it, empty if none does.
+	JobUID string
+	// Queue and Flavors as the ledger wrote them into the template: they charge
+	// the pod even when its Job is gone.
+	Queue   string
+	Flavors map[string]string // resource → flavor
+	Gated   bool
+	// Deleting pods hold what they have until they are gone.
+	Deleting bool
+	Ready    bool
+	// UnschedulableSince is when the scheduler first said so, 0 if it did not.
+	UnschedulableSince int64
+	// Place matters while it is not bound: where it may still land.
+	Place demand.Place
+}

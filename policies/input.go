@@ -1,0 +1,103 @@
+package policies
+
+// Input is the document that a policy reads as input. Each entrypoint sees the
+// fields that the contract grants it; the others are absent, not null.
+type Input struct {
+	Workload  *Workload                 `json:"workload,omitempty"`
+	Namespace *Namespace                `json:"namespace,omitempty"`
+	Job       map[string]any            `json:"job,omitempty"`
+	Request   *Request                  `json:"request,omitempty"`
+	Old       *Workload                 `json:"old,omitempty"`
+	Verdict   *VerdictInput             `json:"verdict,omitempty"`
+	Usage     *Usage                    `json:"usage,omitempty"`
+	Capacity  map[string]FlavorCapacity `json:"capacity,omitempty"`
+	NowNS     int64                     `json:"now_ns,omitempty"`
+}
+
+// Workload is one Job as policies see it.
+type Workload struct {
+	UID               string            `json:"uid"`
+	Name              string            `json:"name"` // may be empty on create with generateName
+	Namespace         string            `json:"namespace"`
+	Kind              string            `json:"kind"`
+	Labels            map[string]string `json:"labels"`
+	Annotations       map[string]string `json:"annotations"`
+	Queue             string            `json:"queue"` // the label's value
+	User              string            `json:"user"`
+	ArrivalNS         int64             `json:"arrival_ns"`
+	CreatedNS         int64             `json:"created_ns"`
+	PodSets           []PodSet          `json:"podSets"`
+	Total             map[string]int64  `json:"total"`
+	PriorityClass     string            `json:"priorityClass"`
+	PriorityClassVal  int64             `json:"priorityClassValue"`
+	ActiveDeadlineSec int64             `json:"activeDeadline_s"`
+	Owner             *Owner            `json:"owner,omitempty"`
+	Generation        int64             `json:"generation"`
+}
+
+// PodSet is a group of equal pods; Requests are per pod.
+type PodSet struct {
+	Name          string            `json:"name"`
+	Count         int64             `json:"count"`
+	Requests      map[string]int64  `json:"requests"`
+	NodeSelector  map[string]string `json:"nodeSelector"`
+	Tolerations   []Toleration      `json:"tolerations"`
+	PriorityClass string            `json:"priorityClass"`
+}
+
+// Owner is the Job's controller.
+type Owner struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// Namespace is the workload's namespace.
+type Namespace struct {
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
+}
+
+// Request is the admission request; only deny and warn see it, in the webhook.
+type Request struct {
+	Operation string   `json:"operation"` // CREATE or UPDATE
+	User      string   `json:"user"`
+	Groups    []string `json:"groups"`
+	DryRun    bool     `json:"dryRun"`
+}
+
+// VerdictInput is what classify said, for hold.
+type VerdictInput struct {
+	Queue    string   `json:"queue"`
+	Priority int64    `json:"priority"`
+	Flavors  []string `json:"flavors"`
+	User     string   `json:"user"`
+}
+
+// Usage is who uses what, for hold.
+type Usage struct {
+	Queue   ResourceUsage `json:"queue"` // resource → flavor → amounts
+	User    ResourceUsage `json:"user"`
+	Running int64         `json:"running"`
+	Waiting int64         `json:"waiting"`
+}
+
+// ResourceUsage is resource → flavor → amounts.
+type ResourceUsage map[string]map[string]UsageAmount
+
+// UsageAmount is the usage of one resource of one flavor.
+type UsageAmount struct {
+	Used    int64 `json:"used"`
+	Nominal int64 `json:"nominal"`
+}
+
+// FlavorCapacity is resource → live amounts on the flavor's nodes.
+type FlavorCapacity map[string]CapacityAmount
+
+// CapacityAmount is what the nodes of a flavor have of one resource.
+type CapacityAmount struct {
+	Allocatable int64 `json:"allocatable"`
+	Held        int64 `json:"held"`
+	Promised    int64 `json:"promised"`
+	Free        int64 `json:"free"`
+	LargestSlot int64 `json:"largestSlot"`
+}

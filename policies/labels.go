@@ -1,0 +1,30 @@
+package policies
+
+// Labels and annotations of the project. Those marked "user" are the users'
+// own; all others are the ledger's, and nobody else may write them.
+const (
+	Prefix = "holdshort.dev/"
+
+	LabelQueue    = Prefix + "queue"    // user: on the Job; the ledger's: on its pods
+	LabelPriority = Prefix + "priority" // user: a class of the policy
+	LabelState    = Prefix + "state"
+
+	AnnotationHold   = Prefix + "hold"   // user: keep this Job suspended
+	AnnotationBypass = Prefix + "bypass" // user with the RBAC verb: why the guard was passed
+
+	AnnotationArrival     = Prefix + "arrival"     // unix nanoseconds
+	AnnotationUser        = Prefix + "user"        // who created it
+	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation
+	AnnotationRestore     = Prefix + "restore"     // JSON: demand.Restore
+	AnnotationMessage     = Prefix + "message"     // why it waits
+	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
+	AnnotationFlavors     = Prefix + "flavors"     // on pods: resource → flavor, JSON
+)
+
+// The values of LabelState.
+const (
+	StateQueued   = "queued"
+	StateAdmitted = "admitted"
+	StateHeld     = "held"
+	StateRejected = "rejected"
+)
