@@ -56,6 +56,9 @@ type Job struct {
 type Arrival struct {
 	Effective int64 // unix nanoseconds
 	Stamp     int64
+	// Stamped: the stamp is on the Job. If not, Stamp is what the ledger is to
+	// write there, so that the place stays the same.
+	Stamped bool
 }
 
 // CompareArrival orders two Jobs by arrival: effective moment, stamp, UID.

@@ -32,7 +32,8 @@ type Restore struct {
 	UID          string            `json:"uid"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	Tolerations  []any             `json:"tolerations,omitempty"`
-	Affinity     map[string]any    `json:"affinity,omitempty"`
+	// PreferredNodes is the preferred node affinity; the ledger adds its plan there.
+	PreferredNodes []any `json:"preferredNodes,omitempty"`
 }
 
 // Backoff counts how often a gang was taken back, in the annotation

@@ -83,3 +83,7 @@ func (l List) Names() []string {
 	slices.Sort(names)
 	return names
 }
+
+// Limit is what an amount that cannot be counted is held at: more than any
+// quota or node has.
+const Limit int64 = math.MaxInt64

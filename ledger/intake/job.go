@@ -1,0 +1,137 @@
+package intake
+
+import (
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	resourcehelpers "k8s.io/component-helpers/resource"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
+	amounts "github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// PodSetName is the name of the one pod set of a batch/v1 Job.
+const PodSetName = "main"
+
+// Env is what a Job's pods depend on besides the Job.
+type Env struct {
+	// LimitRanges of the Job's namespace.
+	LimitRanges []*corev1.LimitRange
+	// RuntimeClass by name, nil if there is none. A nil function finds nothing.
+	RuntimeClass func(name string) *nodev1.RuntimeClass
+	// PriorityClass by name, nil if there is none; the empty name asks for the
+	// global default. A nil function finds nothing.
+	PriorityClass func(name string) *schedulingv1.PriorityClass
+	// FirstSeen is when the ledger first saw the Job, unix nanoseconds; it
+	// counts only for a Job that nobody stamped.
+	FirstSeen int64
+}
+
+func (e Env) runtimeClass(name string) *nodev1.RuntimeClass {
+	if e.RuntimeClass == nil {
+		return nil
+	}
+	return e.RuntimeClass(name)
+}
+
+func (e Env) priorityClass(name string) *schedulingv1.PriorityClass {
+	if e.PriorityClass == nil {
+		return nil
+	}
+	return e.PriorityClass(name)
+}
+
+// Job reads a managed Job. It never fails: what cannot be counted is a Problem
+// of the result, and its amounts are then held at 0 if negative and at the
+// limit if too big. The Job is not changed and shares its maps with the result.
+func Job(job *batchv1.Job, env Env) *demand.Job {
+	at := arrival(job, env.FirstSeen)
+	set, problem := podSet(job, env)
+	policy := workload(job, set, at, env)
+	return &demand.Job{
+		UID:             string(job.UID),
+		Namespace:       job.Namespace,
+		Name:            job.Name,
+		ResourceVersion: job.ResourceVersion,
+		Generation:      job.Generation,
+		Created:         nanoseconds(job.CreationTimestamp),
+		Queue:           job.Labels[policies.LabelQueue],
+		Arrival:         at,
+		PodSets:         []demand.PodSet{set},
+		Problem:         problem,
+		Suspended:       job.Spec.Suspend != nil && *job.Spec.Suspend,
+		Finished:        finished(job),
+		Deleting:        job.DeletionTimestamp != nil,
+		HeldByOwner:     held(job),
+		Bypass:          bypass(job),
+		Reservation:     reservation(job),
+		Backoff:         backoff(job),
+		State:           job.Labels[policies.LabelState],
+		MessageCode:     MessageCode(job.Annotations[policies.AnnotationMessage]),
+		Active:          max(0, int64(job.Status.Active)),
+		Terminating:     terminating(job),
+		Started:         started(job),
+		Policy:          policy,
+		Digest:          digest(policy),
+	}
+}
+
+// podSet is what the Job wants to run now, and what is wrong with that.
+func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
+	pod, problem := podOf(ownSpec(job), env)
+	perPod, uncountable := requests(pod, resourcehelpers.PodResourcesOptions{})
+	if problem == nil {
+		problem = uncountable
+	}
+	set := demand.PodSet{
+		Name:     PodSetName,
+		Count:    wantActive(job),
+		Requests: perPod,
+		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
+	}
+	if problem == nil {
+		problem = uncountableTotal(perPod, peak(job))
+	}
+	if name := pod.Spec.PriorityClassName; problem == nil && name != "" && env.priorityClass(name) == nil {
+		missing := reason.MissingPriorityClass(name)
+		problem = &missing
+	}
+	return set, problem
+}
+
+// uncountableTotal is a sum over all pods that an int64 cannot hold.
+func uncountableTotal(perPod amounts.List, count int64) *reason.Reason {
+	for _, name := range perPod.Names() {
+		if amounts.Mul(perPod[name], count) == math.MaxInt64 {
+			problem := reason.UncountableTotal(name, count)
+			return &problem
+		}
+	}
+	return nil
+}
+
+func terminating(job *batchv1.Job) int64 {
+	if job.Status.Terminating == nil {
+		return 0
+	}
+	return max(0, int64(*job.Status.Terminating))
+}
+
+// started: the Job controller began to run it and has not yet recorded that it
+// is suspended again. As long as this holds its template cannot be changed.
+func started(job *batchv1.Job) bool {
+	if job.Status.StartTime == nil {
+		return false
+	}
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue {
+			return false
+		}
+	}
+	return true
+}

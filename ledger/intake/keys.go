@@ -1,0 +1,38 @@
+package intake
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// UserLabels are the labels of the project that a user sets on a Job.
+func UserLabels() []string { return []string{policies.LabelQueue, policies.LabelPriority} }
+
+// UserAnnotations are the annotations of the project that a user sets on a Job.
+func UserAnnotations() []string {
+	return []string{policies.AnnotationHold, policies.Prefix + "min-parallelism", policies.AnnotationBypass}
+}
+
+// LedgerLabel tells whether a label of a Job is the ledger's own.
+func LedgerLabel(key string) bool { return ledgers(key, UserLabels()) }
+
+// LedgerAnnotation tells whether an annotation of a Job is the ledger's own.
+func LedgerAnnotation(key string) bool { return ledgers(key, UserAnnotations()) }
+
+func ledgers(key string, users []string) bool {
+	return strings.HasPrefix(key, policies.Prefix) && !slices.Contains(users, key)
+}
+
+// without copies a map, leaving out the keys that drop names. Never nil: a
+// policy sees an empty object where there is nothing.
+func without(all map[string]string, drop func(string) bool) map[string]string {
+	kept := make(map[string]string, len(all))
+	for key, value := range all {
+		if !drop(key) {
+			kept[key] = value
+		}
+	}
+	return kept
+}

@@ -1,0 +1,77 @@
+package intake
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	resourcehelpers "k8s.io/component-helpers/resource"
+
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Pod reads any pod of the cluster; nil for one that is over, which holds
+// nothing. A deleting pod still holds what it has.
+func Pod(pod *corev1.Pod) *supply.Pod {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return nil
+	}
+	// What is wrong with a live pod's amounts changes nothing: it is there, and
+	// charged as much as can be counted.
+	held, _ := requests(pod, resourcehelpers.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	})
+	result := &supply.Pod{
+		UID:       string(pod.UID),
+		Namespace: pod.Namespace,
+		Name:      pod.Name,
+		Node:      pod.Spec.NodeName,
+		Requests:  held,
+		JobUID:    jobUID(pod),
+		Queue:     pod.Labels[policies.LabelQueue],
+		Flavors:   flavors(pod),
+		Gated:     len(pod.Spec.SchedulingGates) > 0,
+		Deleting:  pod.DeletionTimestamp != nil,
+	}
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			result.Ready = c.Status == corev1.ConditionTrue
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:
+			result.UnschedulableSince = nanoseconds(c.LastTransitionTime)
+		}
+	}
+	if result.Node == "" {
+		result.Place = place(&pod.Spec, siblings{pod.Namespace, pod.Labels})
+	}
+	return result
+}
+
+// jobUID is the UID of the controlling batch Job. The UID is what counts: a
+// reference to a Job that was deleted and made anew names the old one.
+func jobUID(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "Job" {
+		return ""
+	}
+	if schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != "batch" {
+		return ""
+	}
+	return string(owner.UID)
+}
+
+// flavors that the ledger wrote into the template; nil if it did not.
+func flavors(pod *corev1.Pod) map[string]string {
+	text, ok := pod.Annotations[policies.AnnotationFlavors]
+	if !ok {
+		return nil
+	}
+	var byResource map[string]string
+	if json.Unmarshal([]byte(text), &byResource) != nil {
+		return nil
+	}
+	return byResource
+}

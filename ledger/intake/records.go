@@ -1,0 +1,113 @@
+package intake
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// reservation on the Job, nil if there is none that counts: one of another UID
+// came with a copied manifest, one that cannot be read says nothing. Keys that
+// this build does not know are passed over, so that going back to an older
+// build disowns no running Job.
+func reservation(job *batchv1.Job) *demand.Reservation {
+	var r demand.Reservation
+	if !record(job, policies.AnnotationReservation, &r) || r.UID != string(job.UID) {
+		return nil
+	}
+	if r.Queue == "" || len(r.PodSets) == 0 {
+		return nil
+	}
+	for _, set := range r.PodSets {
+		if set.Count < 0 || negative(set.Requests) {
+			return nil
+		}
+	}
+	return &r
+}
+
+func negative(amounts resource.List) bool {
+	for _, amount := range amounts {
+		if amount < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// backoff on the Job; zero if there is none of this UID.
+func backoff(job *batchv1.Job) demand.Backoff {
+	var b demand.Backoff
+	if !record(job, policies.AnnotationBackoff, &b) || b.UID != string(job.UID) {
+		return demand.Backoff{}
+	}
+	b.Count, b.Until = max(0, b.Count), max(0, b.Until)
+	return b
+}
+
+// record reads a JSON annotation; false if it is not there or not what it
+// should be.
+func record(job *batchv1.Job, key string, into any) bool {
+	text, ok := job.Annotations[key]
+	return ok && job.UID != "" && json.Unmarshal([]byte(text), into) == nil
+}
+
+// arrival is the Job's place in the queue. Without a stamp it depends on who
+// saw the Job: if the API server's own policy did (it leaves a state), it came
+// in its creation second, behind all that are stamped; else it counts from when
+// the ledger first saw it.
+func arrival(job *batchv1.Job, firstSeen int64) demand.Arrival {
+	created := nanoseconds(job.CreationTimestamp)
+	if stamp, err := strconv.ParseInt(job.Annotations[policies.AnnotationArrival], 10, 64); err == nil && stamp > 0 {
+		return demand.Arrival{Effective: max(stamp, created), Stamp: stamp, Stamped: true}
+	}
+	moment := max(firstSeen, created)
+	if _, seen := job.Labels[policies.LabelState]; seen {
+		moment = created + int64(time.Second) - 1
+	}
+	return demand.Arrival{Effective: moment, Stamp: moment}
+}
+
+func nanoseconds(t metav1.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// MessageCode is the reason code at the beginning of the annotation
+// holdshort.dev/message ("WaitingForQuota: research uses …"), empty if the text
+// does not begin with one.
+func MessageCode(text string) reason.Code {
+	code, _, found := strings.Cut(text, ":")
+	if !found || code == "" {
+		return ""
+	}
+	for _, r := range code {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return ""
+		}
+	}
+	return reason.Code(code)
+}
+
+// held by the owner: the annotation is there and does not say false, so that an
+// empty value holds too.
+func held(job *batchv1.Job) bool {
+	value, ok := job.Annotations[policies.AnnotationHold]
+	return ok && value != "false"
+}
+
+// bypass needs a reason, not only the key.
+func bypass(job *batchv1.Job) bool {
+	return strings.TrimSpace(job.Annotations[policies.AnnotationBypass]) != ""
+}

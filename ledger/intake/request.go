@@ -1,0 +1,169 @@
+package intake
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/holdshort/holdshort/ledger/reason"
+	amounts "github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+	resourcehelpers "k8s.io/component-helpers/resource"
+)
+
+// A pod's request is made in the order of the API server, and the order
+// matters: each step only fills in what is still missing.
+//
+//  1. decoding: a container's missing requests are its limits
+//  2. LimitRanger: missing limits and requests from the namespace's LimitRanges
+//  3. RuntimeClass: overhead, node selector, tolerations
+//  4. storing the pod: pod-level requests and limits from the containers
+//
+// and then summed by the library that the scheduler uses.
+
+// podOf makes the pod that the API server would make of a template, as far as
+// scheduling goes, and says what is wrong with it. The template is not changed.
+func podOf(spec corev1.PodSpec, env Env) (*corev1.Pod, *reason.Reason) {
+	pod := &corev1.Pod{Spec: spec}
+	var wrong problems
+	pod.Spec.Containers = wrong.containers("containers", spec.Containers)
+	pod.Spec.InitContainers = wrong.containers("initContainers", spec.InitContainers)
+	if spec.Resources != nil {
+		pod.Spec.Resources = wrong.requirements("spec.template.spec.resources", *spec.Resources)
+	}
+	defaults := limitDefaults(env.LimitRanges)
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			requestLimits(&list[i].Resources)
+			defaults.apply(&list[i].Resources)
+		}
+	}
+	wrong.runtimeClass(pod, env)
+	defaultPodLevel(pod)
+	if len(spec.ResourceClaims) > 0 {
+		wrong.add(reason.UnsupportedClaims(spec.ResourceClaims[0].Name))
+	}
+	return pod, wrong.first
+}
+
+// requestLimits fills missing requests with the limits.
+func requestLimits(r *corev1.ResourceRequirements) {
+	for name, limit := range r.Limits {
+		if _, set := r.Requests[name]; !set {
+			put(&r.Requests, name, limit)
+		}
+	}
+}
+
+// put sets an amount in a list that may be nil.
+func put(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = q
+}
+
+// requests of a pod in the ledger's units, with its slot on the node and
+// without zeros: who asks for none of a resource does not touch it. An amount
+// that cannot be counted is held at the limit, so that it never fits, and named.
+func requests(pod *corev1.Pod, options resourcehelpers.PodResourcesOptions) (amounts.List, *reason.Reason) {
+	return list(resourcehelpers.PodRequests(pod, options))
+}
+
+func list(quantities corev1.ResourceList) (amounts.List, *reason.Reason) {
+	result := make(amounts.List, len(quantities)+1)
+	var uncountable []string
+	for name, q := range quantities {
+		amount, err := policies.Amount(string(name), q)
+		if err != nil {
+			amount = limitOf(q)
+			uncountable = append(uncountable, string(name))
+		}
+		if amount > 0 {
+			result[string(name)] = amount
+		}
+	}
+	result[amounts.Pods] = 1
+	if len(uncountable) == 0 {
+		return result, nil
+	}
+	worst := slices.Min(uncountable)
+	q := quantities[corev1.ResourceName(worst)]
+	problem := reason.UncountableRequest(fmt.Sprintf("spec.template.spec: %s of one pod", worst), q.String())
+	return result, &problem
+}
+
+func limitOf(q resource.Quantity) int64 {
+	if q.Sign() < 0 {
+		return 0
+	}
+	return amounts.Limit
+}
+
+// problems keeps the first thing that is wrong.
+type problems struct{ first *reason.Reason }
+
+func (p *problems) add(r reason.Reason) {
+	if p.first == nil {
+		p.first = &r
+	}
+}
+
+// containers copies them with resource lists of their own.
+func (p *problems) containers(field string, from []corev1.Container) []corev1.Container {
+	copies := slices.Clone(from)
+	for i := range copies {
+		path := fmt.Sprintf("spec.template.spec.%s[%d].resources", field, i)
+		copies[i].Resources = *p.requirements(path, copies[i].Resources)
+	}
+	return copies
+}
+
+// requirements copies them, each amount at least 0: what is negative is no
+// credit for another container.
+func (p *problems) requirements(path string, r corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	r.Requests = p.amounts(path+".requests", r.Requests)
+	r.Limits = p.amounts(path+".limits", r.Limits)
+	return &r
+}
+
+func (p *problems) amounts(path string, from corev1.ResourceList) corev1.ResourceList {
+	if len(from) == 0 {
+		return nil
+	}
+	copied := make(corev1.ResourceList, len(from))
+	var bad []string
+	for name, q := range from {
+		switch {
+		case q.Sign() < 0:
+			bad = append(bad, string(name))
+			q = resource.Quantity{}
+		case fractional(name, q):
+			bad = append(bad, string(name))
+		}
+		copied[name] = q
+	}
+	if len(bad) > 0 {
+		p.badAmount(path, slices.Min(bad), from)
+	}
+	return copied
+}
+
+func (p *problems) badAmount(path, name string, from corev1.ResourceList) {
+	q := from[corev1.ResourceName(name)]
+	path = fmt.Sprintf("%s[%s]", path, name)
+	if q.Sign() < 0 {
+		p.add(reason.NegativeRequest(path, q.String()))
+		return
+	}
+	p.add(reason.FractionalRequest(path, q.String()))
+}
+
+// fractional tells whether a device is asked for in parts. Only names with a
+// domain are devices; Kubernetes' own resources may be fractions.
+func fractional(name corev1.ResourceName, q resource.Quantity) bool {
+	return strings.Contains(string(name), "/") && q.CmpInt64(q.Value()) != 0 && q.CmpInt64(amounts.Limit) < 0
+}

@@ -1,0 +1,60 @@
+package reason
+
+import "fmt"
+
+// The constructors below are why a Job cannot be counted: each names the field,
+// the value that is wrong with it and what to write instead. All are
+// BadRequest: only an edit, or the missing object, changes the answer.
+
+// NegativeRequest is an amount below zero.
+func NegativeRequest(path, value string) Reason {
+	return badRequest("%s: %s is negative. Try: an amount of 0 or more", path, value)
+}
+
+// FractionalRequest is a part of a device.
+func FractionalRequest(path, value string) Reason {
+	return badRequest("%s: %s is not a whole number, and devices can't be split. Try: a whole number", path, value)
+}
+
+// UncountableRequest is an amount beyond what the ledger can add up.
+func UncountableRequest(path, value string) Reason {
+	return badRequest("%s: %s is more than can be counted. Try: an amount that a machine can have", path, value)
+}
+
+// UncountableTotal is a sum over the pods beyond what the ledger can add up.
+func UncountableTotal(resource string, pods int64) Reason {
+	return badRequest("spec.parallelism: %d pods ask for more %s in all than can be counted. Try: fewer pods at once", pods, resource)
+}
+
+// MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would
+// be refused, and their overhead is not known.
+func MissingRuntimeClass(name string) Reason {
+	return badRequest("spec.template.spec.runtimeClassName: RuntimeClass %s not found. Try: a name from kubectl get runtimeclasses", name)
+}
+
+// MissingPriorityClass is a PriorityClass that does not exist: pods of it would
+// be refused.
+func MissingPriorityClass(name string) Reason {
+	return badRequest("spec.template.spec.priorityClassName: PriorityClass %s not found. Try: a name from kubectl get priorityclasses", name)
+}
+
+// ForeignOverhead is a pod overhead that is not that of the RuntimeClass.
+func ForeignOverhead() Reason {
+	return badRequest("spec.template.spec.overhead: not the overhead of the pod's RuntimeClass, so the API server refuses such pods. Try: leave it out")
+}
+
+// ClashingRuntimeClass is a node selector against that of the RuntimeClass.
+func ClashingRuntimeClass(class, key, want, value string) Reason {
+	return badRequest("spec.template.spec.nodeSelector[%s]: %s, but RuntimeClass %s runs only where it is %s. Try: leave the key out",
+		key, value, class, want)
+}
+
+// UnsupportedClaims are devices asked for by claim, which are not counted yet.
+func UnsupportedClaims(name string) Reason {
+	return badRequest("spec.template.spec.resourceClaims[%s]: devices by ResourceClaim are not supported yet, so they can't be counted. "+
+		"Try: ask for the device as a resource of the container", name)
+}
+
+func badRequest(format string, args ...any) Reason {
+	return Reason{Code: BadRequest, Message: fmt.Sprintf(format, args...)}
+}
