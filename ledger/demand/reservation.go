@@ -1,6 +1,9 @@
 package demand
 
-import "github.com/holdshort/holdshort/ledger/resource"
+import (
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
 
 // Reservation is what the ledger writes on a Job when it admits it, in
 // the annotation holdshort.dev/reservation. It counts only for the Job whose
@@ -20,8 +23,22 @@ type ReservedPodSet struct {
 	Count int64  `json:"count"`
 	// Requests of one pod, as charged.
 	Requests resource.List `json:"requests"`
-	// Flavors is resource → flavor for every charged resource.
+	// Flavors is resource → flavor for every charged resource, and always for
+	// pods: what has no flavor of its own is charged where the pods are.
 	Flavors map[string]string `json:"flavors"`
+	// NodeSelector and Tolerations that the admission added to the template:
+	// they tell where pods may land that do not exist yet, whatever becomes of
+	// the flavor in the policy.
+	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
+	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
+}
+
+// FlavorOf is where a resource of the pod set is charged.
+func (r *ReservedPodSet) FlavorOf(name string) string {
+	if flavor, ok := r.Flavors[name]; ok {
+		return flavor
+	}
+	return r.Flavors[resource.Pods]
 }
 
 // Restore is the template's scheduling fields as the user wrote them, in the

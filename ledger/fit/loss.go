@@ -1,0 +1,123 @@
+package fit
+
+import (
+	"math"
+
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// Promise is pods of one shape that will appear and land where they like.
+type Promise struct {
+	Shape *Shape
+	Pods  int64
+	// Firm: the pods were promised room, so nobody may take it. Others are in
+	// the way, but are owed nothing.
+	Firm bool
+}
+
+// surplus is, for each resource of a shape, the least that any node has beyond
+// what its slots need: others may use that much without costing a slot.
+type surplus struct {
+	known   bool
+	largest int64 // slots of the best node
+	spare   []int64
+}
+
+// Largest is the most pods of the shape that one node has room for.
+func (r *Room) Largest(s *Shape) int64 { return r.surplusOf(s).largest }
+
+func (r *Room) surplusOf(s *Shape) *surplus {
+	t := r.table(s)
+	u := &t.surplus
+	if u.known {
+		return u
+	}
+	u.known, u.largest = true, 0
+	u.spare = u.spare[:0]
+	for range s.req {
+		u.spare = append(u.spare, math.MaxInt64)
+	}
+	for i, slots := range t.rows {
+		if slots == 0 {
+			continue
+		}
+		u.largest = max(u.largest, slots)
+		free := r.free[i*r.nodes.stride:]
+		for k, a := range s.req {
+			u.spare[k] = min(u.spare[k], free[a.res]-slots*a.n)
+		}
+	}
+	return u
+}
+
+// Left is how many pods of the shape fit wherever the others land: a lower
+// bound.
+//
+//	slots(s) − Σ pods(t) × loss(t, s), over shapes t that share a node with s
+//
+// loss(t, s) is the most slots that one pod of t can cost: max over resources of
+// ceil(t/s), as taking t from a node lowers floor(free/s) by at most that. A
+// resource that every node of s has plenty of, so that all others together
+// could not touch a slot, is left out; a node can't lose more slots than the
+// best one has. Pods of the same shape are not others: they are interchangeable
+// and cost one slot each, which the caller counts.
+func (r *Room) Left(s *Shape, others []Promise) int64 {
+	left := r.Slots(s)
+	if len(others) == 0 {
+		return left
+	}
+	near := make([]Promise, 0, len(others))
+	for _, o := range others {
+		if o.Shape == s || o.Pods <= 0 {
+			continue
+		}
+		if r.Slots(o.Shape); s.overlaps(o.Shape) {
+			near = append(near, o)
+		}
+	}
+	if len(near) == 0 {
+		return left
+	}
+	u := r.surplusOf(s)
+	scarce := r.scarce(s, u, near)
+	for _, o := range near {
+		left = resource.Sub(left, resource.Mul(loss(o.Shape, s, scarce, u.largest), o.Pods))
+	}
+	return left
+}
+
+// scarce marks the resources of s of which the others, if all of them came to
+// one node, could take a slot away.
+func (r *Room) scarce(s *Shape, u *surplus, others []Promise) []bool {
+	scarce := make([]bool, len(s.req))
+	for k, a := range s.req {
+		total := int64(0)
+		for _, o := range others {
+			total = resource.Add(total, resource.Mul(o.Shape.amount(a.res), o.Pods))
+		}
+		scarce[k] = total > u.spare[k]
+	}
+	return scarce
+}
+
+func loss(t, s *Shape, scarce []bool, largest int64) int64 {
+	most := int64(0)
+	for k, a := range s.req {
+		if n := t.amount(a.res); scarce[k] && n > 0 {
+			most = max(most, (n-1)/a.n+1)
+		}
+	}
+	if s.place.PerNode > 0 {
+		most = max(1, min(most, s.place.PerNode))
+	}
+	return min(most, largest)
+}
+
+func (s *Shape) amount(res int32) int64 {
+	for _, a := range s.req {
+		if a.res == res {
+			return a.n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,241 @@
+package fit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// amountMax is the most that one pod counts for, far beyond any machine: sums
+// of such amounts stay exact, so that what was added can be taken off again.
+const amountMax = int64(1) << 50
+
+// slotsMax is the most pods that one node is ever taken to have room for.
+const slotsMax = int64(1) << 31
+
+// Nodes is the machines and what is held on them. One goroutine at a time.
+type Nodes struct {
+	resources []string         // by index
+	index     map[string]int32 // of resources
+	rows      []row
+	byName    map[string]int32
+	spare     []int32 // rows that can be used again
+	ordered   []int32 // rows in the order of their names; nil: work out again
+	stride    int     // amounts in a row
+	alloc     []int64 // rows × stride
+	held      []int64 // rows × stride, terminating pods included
+	room      *Room   // what is free right now
+	shapes    map[string]*Shape
+	vectors   map[string]*Vector
+	changes   uint64 // of what nodes are and have, not of what is held
+	uses      uint64
+	key       []byte // scratch
+}
+
+type row struct {
+	name string
+	node *supply.Node // nil: pods are bound to a node that is not there
+	pods int
+	// class changes with everything that decides which pods may run here.
+	class uint32
+}
+
+// New returns no machines.
+func New() *Nodes {
+	n := &Nodes{
+		index:  map[string]int32{},
+		byName: map[string]int32{},
+		shapes: map[string]*Shape{}, vectors: map[string]*Vector{},
+		stride: 8,
+	}
+	n.room = &Room{nodes: n, cache: map[*Shape]*slotTable{}}
+	return n
+}
+
+// Room is what is free right now.
+func (n *Nodes) Room() *Room { return n.room }
+
+// SetNode brings in a node, new or changed.
+func (n *Nodes) SetNode(node *supply.Node) {
+	i := n.rowOf(node.Name)
+	r := &n.rows[i]
+	if r.node == nil || !sameClass(r.node, node) {
+		r.class++
+	}
+	r.node = node
+	for name := range node.Allocatable {
+		n.resource(name) // may move the rows to a wider stride
+	}
+	have := n.alloc[int(i)*n.stride : int(i+1)*n.stride]
+	for res, name := range n.resources {
+		have[res] = min(max(node.Allocatable[name], 0), amountMax)
+	}
+	n.changes++
+	n.touch(i)
+}
+
+// DeleteNode takes a node away. What is held there stays known until the pods
+// are gone too.
+func (n *Nodes) DeleteNode(name string) {
+	i, ok := n.byName[name]
+	if !ok || n.rows[i].node == nil {
+		return
+	}
+	n.rows[i].node = nil
+	n.rows[i].class++
+	clear(n.alloc[int(i)*n.stride : int(i+1)*n.stride])
+	n.changes++
+	n.touch(i)
+	n.release(i)
+}
+
+// Hold counts a pod on a node, whether the node is there or not.
+func (n *Nodes) Hold(name string, v *Vector) { n.hold(n.rowOf(name), v, 1) }
+
+// Free takes a pod off a node where it was held.
+func (n *Nodes) Free(name string, v *Vector) {
+	if i, ok := n.byName[name]; ok {
+		n.hold(i, v, -1)
+		n.release(i)
+	}
+}
+
+func (n *Nodes) hold(i int32, v *Vector, sign int64) {
+	have := n.held[int(i)*n.stride : int(i+1)*n.stride]
+	for _, a := range v.amounts {
+		have[a.res] += sign * a.n
+	}
+	n.rows[i].pods += int(sign)
+	n.touch(i)
+}
+
+// Held is what is held on each node that holds anything, for comparing books.
+func (n *Nodes) Held() map[string]map[string]int64 {
+	all := map[string]map[string]int64{}
+	for i, r := range n.rows {
+		amounts := map[string]int64{}
+		for res, name := range n.resources {
+			if v := n.held[i*n.stride+res]; v != 0 {
+				amounts[name] = v
+			}
+		}
+		if len(amounts) > 0 {
+			all[r.name] = amounts
+		}
+	}
+	return all
+}
+
+// Len is how many nodes there are.
+func (n *Nodes) Len() int {
+	count := 0
+	for i := range n.rows {
+		if n.rows[i].node != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// gives tells whether a node may be given anything new.
+func (r *row) gives() bool {
+	return r.node != nil && r.node.Ready && !cordoned(r.node)
+}
+
+func cordoned(node *supply.Node) bool {
+	for _, t := range node.Taints {
+		if t.Key == taintUnschedulable {
+			return true
+		}
+	}
+	return false
+}
+
+func sameClass(a, b *supply.Node) bool {
+	return a.Ready == b.Ready && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
+}
+
+func (n *Nodes) rowOf(name string) int32 {
+	if i, ok := n.byName[name]; ok {
+		return i
+	}
+	var i int32
+	if last := len(n.spare) - 1; last >= 0 {
+		i = n.spare[last]
+		n.spare = n.spare[:last]
+		n.rows[i] = row{name: name, class: n.rows[i].class + 1}
+	} else {
+		i = int32(len(n.rows))
+		n.rows = append(n.rows, row{name: name, class: 1})
+		n.alloc = append(n.alloc, make([]int64, n.stride)...)
+		n.held = append(n.held, make([]int64, n.stride)...)
+		n.room.free = append(n.room.free, make([]int64, n.stride)...)
+	}
+	n.byName[name] = i
+	n.ordered = nil
+	return i
+}
+
+// release makes a row available again once nothing is left of its node.
+func (n *Nodes) release(i int32) {
+	if r := &n.rows[i]; r.node == nil && r.pods == 0 {
+		delete(n.byName, r.name)
+		r.name = ""
+		n.spare = append(n.spare, i)
+		n.ordered = nil
+	}
+}
+
+// touch works out what is free in a row and tells every cached count.
+func (n *Nodes) touch(i int32) {
+	lo := int(i) * n.stride
+	gives := n.rows[i].gives()
+	for k := lo; k < lo+n.stride; k++ {
+		n.room.free[k] = 0
+		if gives {
+			n.room.free[k] = max(0, n.alloc[k]-n.held[k])
+		}
+	}
+	n.room.mark(i)
+}
+
+// inOrder is the rows that may give something, by name.
+func (n *Nodes) inOrder() []int32 {
+	if n.ordered == nil {
+		n.ordered = make([]int32, 0, len(n.rows))
+		for i := range n.rows {
+			if n.rows[i].name != "" {
+				n.ordered = append(n.ordered, int32(i))
+			}
+		}
+		slices.SortFunc(n.ordered, func(a, b int32) int { return strings.Compare(n.rows[a].name, n.rows[b].name) })
+	}
+	return n.ordered
+}
+
+func (n *Nodes) resource(name string) int32 {
+	if i, ok := n.index[name]; ok {
+		return i
+	}
+	i := int32(len(n.resources))
+	n.resources = append(n.resources, name)
+	n.index[name] = i
+	if len(n.resources) > n.stride {
+		n.widen(2 * n.stride)
+	}
+	return i
+}
+
+func (n *Nodes) widen(stride int) {
+	wider := func(old []int64) []int64 {
+		grown := make([]int64, len(n.rows)*stride)
+		for i := range n.rows {
+			copy(grown[i*stride:], old[i*n.stride:(i+1)*n.stride])
+		}
+		return grown
+	}
+	n.alloc, n.held, n.room.free = wider(n.alloc), wider(n.held), wider(n.room.free)
+	n.stride = stride
+}

@@ -1,0 +1,119 @@
+package fit
+
+import "slices"
+
+// Room is free amounts on the nodes: those of right now, or a copy in which
+// somebody tries things out.
+type Room struct {
+	nodes *Nodes
+	free  []int64 // rows × stride
+	// log has the rows that changed, in order; what lies before start is
+	// forgotten, and a count that old is made again.
+	log   []int32
+	start uint64
+	cache map[*Shape]*slotTable
+	base  *Room // what this is a copy of
+}
+
+// slotTable is how many pods of one shape each row has room for.
+type slotTable struct {
+	at      uint64 // how much of the log it has seen
+	rows    []int64
+	total   int64
+	surplus surplus
+}
+
+// Copy returns a room to try things out in. It is good until the nodes change.
+func (r *Room) Copy() *Room {
+	return &Room{nodes: r.nodes, free: slices.Clone(r.free), cache: map[*Shape]*slotTable{}, base: r}
+}
+
+func (r *Room) mark(i int32) {
+	if len(r.log) >= 2*len(r.nodes.rows)+1024 {
+		half := len(r.log) / 2
+		r.log = append(r.log[:0], r.log[half:]...)
+		r.start += uint64(half)
+	}
+	r.log = append(r.log, i)
+}
+
+func (r *Room) now() uint64 { return r.start + uint64(len(r.log)) }
+
+// Slots is how many pods of the shape fit in all, one Job's worth beside
+// another: the sum over nodes.
+func (r *Room) Slots(s *Shape) int64 { return r.table(s).total }
+
+// table is the up-to-date count for a shape.
+func (r *Room) table(s *Shape) *slotTable {
+	t := r.cache[s]
+	switch {
+	case t == nil:
+		t = r.newTable(s)
+		r.cache[s] = t
+	case t.at < r.start:
+		r.recount(s, t)
+	}
+	for _, i := range r.log[t.at-r.start:] {
+		for int(i) >= len(t.rows) {
+			t.rows = append(t.rows, 0)
+		}
+		count := r.count(s, i)
+		t.total += count - t.rows[i]
+		t.rows[i] = count
+	}
+	if now := r.now(); t.at != now {
+		t.at = now
+		t.surplus.known = false
+	}
+	return t
+}
+
+func (r *Room) newTable(s *Shape) *slotTable {
+	if r.base == nil {
+		t := &slotTable{}
+		r.recount(s, t)
+		return t
+	}
+	from := r.base.table(s)
+	t := &slotTable{rows: slices.Clone(from.rows), total: from.total, at: r.start}
+	return t
+}
+
+func (r *Room) recount(s *Shape, t *slotTable) {
+	t.rows = slices.Grow(t.rows[:0], len(r.nodes.rows))[:len(r.nodes.rows)]
+	t.total = 0
+	for i := range t.rows {
+		t.rows[i] = r.count(s, int32(i))
+		t.total += t.rows[i]
+	}
+	t.at = r.now()
+	t.surplus.known = false
+}
+
+// count is slots(node) = min over resources of floor(free/request), and at most
+// what one node takes whatever its resources.
+func (r *Room) count(s *Shape, i int32) int64 {
+	if !s.matches(i) {
+		return 0
+	}
+	most := slotsMax
+	if s.place.PerNode > 0 {
+		most = min(most, s.place.PerNode)
+	}
+	free := r.free[int(i)*r.nodes.stride:]
+	for _, a := range s.req {
+		if most = min(most, free[a.res]/a.n); most == 0 {
+			return 0
+		}
+	}
+	return most
+}
+
+// take uses up room for pods of a shape in a row.
+func (r *Room) take(s *Shape, i int32, pods int64) {
+	free := r.free[int(i)*r.nodes.stride:]
+	for _, a := range s.req {
+		free[a.res] = max(0, free[a.res]-pods*a.n)
+	}
+	r.mark(i)
+}

@@ -1,0 +1,216 @@
+package fit
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Vector is a list of amounts, kept once for all pods that have the same.
+type Vector struct {
+	amounts []amount
+	key     string
+	refs    int
+}
+
+type amount struct {
+	res int32
+	n   int64
+}
+
+// Each calls f for every resource of the vector.
+func (n *Nodes) Each(v *Vector, f func(name string, amount int64)) {
+	for _, a := range v.amounts {
+		f(n.resources[a.res], a.n)
+	}
+}
+
+// Vector returns the one vector of a list, to be given back by Drop.
+func (n *Nodes) Vector(list resource.List) *Vector {
+	amounts := n.amounts(list, nil)
+	n.key = n.key[:0]
+	for _, a := range amounts {
+		n.key = binary.AppendVarint(binary.AppendVarint(n.key, int64(a.res)), a.n)
+	}
+	v := n.vectors[string(n.key)]
+	if v == nil {
+		v = &Vector{amounts: amounts, key: string(n.key)}
+		n.vectors[v.key] = v
+	}
+	v.refs++
+	return v
+}
+
+// Drop gives a vector back.
+func (n *Nodes) Drop(v *Vector) {
+	if v.refs--; v.refs == 0 {
+		delete(n.vectors, v.key)
+	}
+}
+
+func (n *Nodes) amounts(list resource.List, ignored func(string) bool) []amount {
+	amounts := make([]amount, 0, len(list))
+	for name, value := range list {
+		if value > 0 && (ignored == nil || !ignored(name)) {
+			amounts = append(amounts, amount{n.resource(name), min(value, amountMax)})
+		}
+	}
+	slices.SortFunc(amounts, func(a, b amount) int { return int(a.res - b.res) })
+	return amounts
+}
+
+// Shape is what pods of one kind need of a node: amounts and where they may
+// run. Equal shapes are one pointer, so that their pods are interchangeable.
+type Shape struct {
+	nodes   *Nodes
+	key     string
+	place   demand.Place
+	req     []amount // by resource index
+	refs    int
+	used    uint64
+	classes []uint32 // the class of each row when it was last judged
+	match   []uint64 // bit i: row i may run it
+	never   emptyRoom
+}
+
+// Key is the same for equal shapes, in this process and the next.
+func (s *Shape) Key() string { return s.key }
+
+// Place is where its pods may run.
+func (s *Shape) Place() demand.Place { return s.place }
+
+// Shape returns the one shape of pods that ask for list at place. Resources
+// that are ignored need not be there. It lives while it is used or kept.
+func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(string) bool) *Shape {
+	n.key = appendShape(n.key[:0], place, list, ignored)
+	s := n.shapes[string(n.key)]
+	if s == nil {
+		s = &Shape{nodes: n, key: string(n.key), place: place, req: n.amounts(list, ignored)}
+		n.shapes[s.key] = s
+	}
+	s.used = n.uses
+	return s
+}
+
+// Keep holds on to a shape until Let.
+func (n *Nodes) Keep(s *Shape) *Shape {
+	s.refs++
+	return s
+}
+
+// Let gives up a shape that was kept.
+func (n *Nodes) Let(s *Shape) { s.refs-- }
+
+// Tidy forgets shapes that nobody keeps and nobody asked for lately. To be
+// called now and then, when no shape is in use that is not kept.
+func (n *Nodes) Tidy() {
+	const lately = 64
+	if n.uses++; n.uses%lately != 0 {
+		return
+	}
+	for key, s := range n.shapes {
+		if s.refs == 0 && s.used+lately < n.uses {
+			delete(n.shapes, key)
+			delete(n.room.cache, s)
+		}
+	}
+}
+
+// appendShape writes everything that tells shapes apart. Strings carry their
+// length, so no two shapes share a key.
+func appendShape(b []byte, place demand.Place, list resource.List, ignored func(string) bool) []byte {
+	for _, name := range list.Names() {
+		if list[name] > 0 && (ignored == nil || !ignored(name)) {
+			b = binary.AppendVarint(appendText(b, name), list[name])
+		}
+	}
+	b = binary.AppendVarint(append(b, 0xff), place.PerNode)
+	b = appendLabels(b, place.NodeSelector)
+	if place.Affinity != nil {
+		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))
+		for _, term := range place.Affinity {
+			b = appendRequirements(appendRequirements(b, term.Labels), term.Fields)
+		}
+	}
+	for _, t := range place.Tolerations {
+		b = appendToleration(b, t)
+	}
+	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+func appendLabels(b []byte, labels map[string]string) []byte {
+	keys := make([]string, 0, len(labels))
+	for key := range labels {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, key := range keys {
+		b = appendText(appendText(b, key), labels[key])
+	}
+	return b
+}
+
+func appendRequirements(b []byte, requirements []demand.NodeRequirement) []byte {
+	b = binary.AppendUvarint(b, uint64(len(requirements)))
+	for _, r := range requirements {
+		b = appendText(appendText(b, r.Key), r.Operator)
+		b = binary.AppendUvarint(b, uint64(len(r.Values)))
+		for _, v := range r.Values {
+			b = appendText(b, v)
+		}
+	}
+	return b
+}
+
+func appendToleration(b []byte, t policies.Toleration) []byte {
+	// How long a taint is tolerated does not change where the pod may start.
+	b = appendText(appendText(b, t.Key), t.Operator)
+	return appendText(appendText(b, t.Value), t.Effect)
+}
+
+// matches tells whether pods of the shape may run in a row, as it is now.
+func (s *Shape) matches(i int32) bool {
+	if int(i) >= len(s.classes) {
+		s.classes = append(s.classes, make([]uint32, len(s.nodes.rows)-len(s.classes))...)
+		s.match = append(s.match, make([]uint64, (len(s.nodes.rows)+63)/64-len(s.match))...)
+	}
+	word, bit := i/64, uint64(1)<<(i%64)
+	if r := &s.nodes.rows[i]; s.classes[i] != r.class {
+		s.classes[i] = r.class
+		s.match[word] &^= bit
+		if r.gives() && allows(s.place, r.node, nil) {
+			s.match[word] |= bit
+		}
+	}
+	return s.match[word]&bit != 0
+}
+
+// overlaps tells whether some node may run both. Both have been counted, so
+// their bits are up to date.
+func (s *Shape) overlaps(other *Shape) bool {
+	for w := range min(len(s.match), len(other.match)) {
+		if s.match[w]&other.match[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Nodes is how many nodes may run the shape.
+func (s *Shape) Nodes() int {
+	s.nodes.room.Slots(s)
+	count := 0
+	for _, w := range s.match {
+		count += bits.OnesCount64(w)
+	}
+	return count
+}
