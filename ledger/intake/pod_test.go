@@ -1,0 +1,180 @@
+package intake_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+func TestPod(t *testing.T) {
+	gpus := resource.List{"nvidia.com/gpu": 2, "pods": 1}
+	spec := `spec: {nodeName: n1, containers: [{name: a, resources: {requests: {nvidia.com/gpu: 2}}}]}`
+	cases := []struct {
+		name string
+		pod  string
+		want *supply.Pod
+	}{
+		{
+			name: "a bound pod holds what it asks for, whoever made it",
+			pod:  "{metadata: {uid: p1, namespace: lab, name: notebook}, " + spec + "}",
+			want: &supply.Pod{UID: "p1", Namespace: "lab", Name: "notebook", Node: "n1", Requests: gpus},
+		},
+		{
+			name: "a succeeded pod holds nothing",
+			pod:  "{" + spec + ", status: {phase: Succeeded}}",
+		},
+		{
+			name: "a failed pod holds nothing",
+			pod:  "{" + spec + ", status: {phase: Failed, reason: UnexpectedAdmissionError}}",
+		},
+		{
+			name: "a deleting pod holds until it is gone",
+			pod:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:10Z"}, ` + spec + ", status: {phase: Running}}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, Deleting: true},
+		},
+		{
+			name: "a pod on a lost node still holds",
+			pod:  "{" + spec + ", status: {phase: Unknown}}",
+			want: &supply.Pod{Node: "n1", Requests: gpus},
+		},
+		{
+			name: "the controlling Job is known by UID",
+			pod:  "{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: u1, controller: true}]}, " + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, JobUID: "u1"},
+		},
+		{
+			name: "an owner that does not control is none",
+			pod:  "{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: u1}]}, " + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus},
+		},
+		{
+			name: "a Job of another group is another kind",
+			pod:  "{metadata: {ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: train, uid: u1, controller: true}]}, " + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus},
+		},
+		{
+			name: "what the admission wrote into the template is read back",
+			pod:  `{metadata: {labels: {holdshort.dev/queue: research}, annotations: {holdshort.dev/flavors: '{"nvidia.com/gpu":"h100"}'}}, ` + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, Queue: "research", Flavors: map[string]string{"nvidia.com/gpu": "h100"}},
+		},
+		{
+			name: "flavors that cannot be read are none",
+			pod:  `{metadata: {annotations: {holdshort.dev/flavors: '["h100"]'}}, ` + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus},
+		},
+		{
+			name: "an unbound pod says where it may land",
+			pod:  `{spec: {nodeSelector: {gpu: h100}, containers: [{name: a, resources: {requests: {nvidia.com/gpu: 2}}}]}}`,
+			want: &supply.Pod{Requests: gpus, Place: demand.Place{NodeSelector: map[string]string{"gpu": "h100"}}},
+		},
+		{
+			name: "an unschedulable pod says since when",
+			pod:  `{spec: {containers: [{name: a}]}, status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-01-01T00:00:10Z"}]}}`,
+			want: &supply.Pod{Requests: resource.List{"pods": 1}, UnschedulableSince: second},
+		},
+		{
+			name: "a gated pod is gated, not unschedulable",
+			pod: `{spec: {schedulingGates: [{name: g}], containers: [{name: a}]},
+status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, lastTransitionTime: "2026-01-01T00:00:10Z"}]}}`,
+			want: &supply.Pod{Requests: resource.List{"pods": 1}, Gated: true, Place: demand.Place{Unverified: []string{"schedulingGates"}}},
+		},
+		{
+			name: "a ready pod is ready",
+			pod:  `{` + spec + `, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`,
+			want: &supply.Pod{Node: "n1", Requests: gpus, Ready: true},
+		},
+		{
+			name: "a pod being resized down holds what the node still gives it",
+			pod: `
+spec: {nodeName: n1, containers: [{name: a, resources: {requests: {cpu: 1}}}]}
+status: {phase: Running, containerStatuses: [{name: a, allocatedResources: {cpu: 1}, resources: {requests: {cpu: 16}}}]}`,
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 16_000, "pods": 1}},
+		},
+		{
+			name: "overhead, sidecars and init containers are held too",
+			pod: `
+spec:
+  nodeName: n1
+  overhead: {cpu: 250m}
+  initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 4}}}]
+  containers: [{name: a, resources: {requests: {cpu: 2}}}]`,
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 5250, "pods": 1}},
+		},
+		{
+			name: "an amount beyond counting is held at the limit",
+			pod:  `{spec: {nodeName: n1, containers: [{name: a, resources: {requests: {memory: 9E}}}, {name: b, resources: {requests: {memory: 9E}}}]}}`,
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"memory": resource.Limit, "pods": 1}},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := intake.Pod(parse[corev1.Pod](t, c.pod))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("pod (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNode(t *testing.T) {
+	cordon := policies.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}
+	cases := []struct {
+		name string
+		node string
+		want supply.Node
+	}{
+		{
+			name: "allocatable counts, capacity does not",
+			node: `{metadata: {name: n1, labels: {gpu: h100}}, status: {capacity: {cpu: 8, nvidia.com/gpu: 8}, allocatable: {cpu: 7500m, memory: 1Gi, pods: 110, nvidia.com/gpu: 7}, conditions: [{type: Ready, status: "True"}]}}`,
+			want: supply.Node{
+				Name: "n1", Labels: map[string]string{"gpu": "h100"}, Ready: true,
+				Allocatable: resource.List{"cpu": 7500, "memory": gi, "pods": 110, "nvidia.com/gpu": 7},
+			},
+		},
+		{
+			name: "a device plugin that went away leaves a zero",
+			node: `{status: {allocatable: {nvidia.com/gpu: 0}, conditions: [{type: Ready, status: "True"}]}}`,
+			want: supply.Node{Ready: true, Allocatable: resource.List{"nvidia.com/gpu": 0}},
+		},
+		{
+			name: "less than nothing is nothing",
+			node: `{status: {allocatable: {nvidia.com/gpu: "-1"}}}`,
+			want: supply.Node{Allocatable: resource.List{"nvidia.com/gpu": 0}},
+		},
+		{
+			name: "a node whose readiness is unknown is not ready",
+			node: `{status: {conditions: [{type: Ready, status: Unknown}]}}`,
+			want: supply.Node{Allocatable: resource.List{}},
+		},
+		{
+			name: "a cordon is a taint before it is written down as one",
+			node: `{spec: {unschedulable: true}}`,
+			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}},
+		},
+		{
+			name: "and the same taint after",
+			node: `{spec: {unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule, timeAdded: "2026-01-01T00:00:10Z"}]}}`,
+			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}},
+		},
+		{
+			name: "taints that only discourage keep nothing away",
+			node: `{spec: {taints: [{key: slow, effect: PreferNoSchedule}, {key: gpu, value: "yes", effect: NoExecute}]}}`,
+			want: supply.Node{Taints: []policies.Taint{{Key: "gpu", Value: "yes", Effect: "NoExecute"}}, Allocatable: resource.List{}},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := intake.Node(parse[corev1.Node](t, c.node))
+			if diff := cmp.Diff(&c.want, got); diff != "" {
+				t.Errorf("node (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
