@@ -1,0 +1,9 @@
+package cluster
+
+import "syscall"
+
+const childrenDieAlone = false
+
+func childAttributes() *syscall.SysProcAttr { return nil }
+
+func janitorAttributes() *syscall.SysProcAttr { return nil }
