@@ -3,6 +3,7 @@ package decide
 import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -24,8 +25,14 @@ type Input struct {
 	Holds map[string]HoldAnswer
 	// AskHold: the policy has hold rules, so ask before admitting.
 	AskHold bool
-	Now     int64 // unix nanoseconds
-	Limit   int   // most admissions in one plan; 0: no limit
+	// Busy are the UIDs with a write of the ledger's in flight: they are neither
+	// admitted nor suspended, nor reported.
+	Busy map[string]bool
+	// Since is when this process first knew the whole cluster: what was admitted
+	// before has its timeouts counted from here.
+	Since int64
+	Now   int64 // unix nanoseconds
+	Limit  int   // most admissions in one plan; 0: no limit
 }
 
 // Outcome is what classify and deny said of one Job: a verdict, or reasons why
@@ -39,8 +46,8 @@ type Outcome struct {
 // HoldAnswer is what hold said of one Job; nil Reason: it may start.
 type HoldAnswer struct{ Reason *reason.Reason }
 
-// Plan is what to do now. Slices are in decision order.
-type Plan struct {
+// Result is what to do now. Slices are in decision order.
+type Result struct {
 	Admit   []effect.Admit
 	Suspend []effect.Suspend
 	// Waiting has every queued Job that was not admitted, in the order of its
@@ -52,11 +59,29 @@ type Plan struct {
 	// WakeAt is the earliest moment at which the passing of time alone changes
 	// the plan (a backoff or a timeout ends); 0: never.
 	WakeAt int64
+	// More: Input.Limit was reached, so plan again at once. Who was not looked at
+	// is in Waiting with BehindOthers, which is not worth writing down.
+	More bool
+	// Queues is every queue of the policy and every other one that anything is
+	// charged to, by name.
+	Queues []QueueState
+}
+
+// QueueState is one queue after the plan.
+type QueueState struct {
+	Name     string
+	InPolicy bool
+	Pending  int // Jobs that wait
+	Admitted int // Jobs that run, or may, by a reservation
+	// Rows is flavor by resource; of a queue of the policy, what its quota names.
+	// Usage has what the plan admits, and Jobs that run without a reservation.
+	Rows []quota.Row
 }
 
 // Waiting is one queued Job and why it waits.
 type Waiting struct {
 	UID   string
+	Key   string // namespace/name
 	Queue string // where the policy put it; empty if that is not known
 	Rank  int    // 1 is the head of its queue; 0: not in line
 	// Priority and Order it was ranked by.

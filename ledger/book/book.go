@@ -1,0 +1,170 @@
+package book
+
+import (
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Book is who holds what. One goroutine at a time.
+type Book struct {
+	nodes    *fit.Nodes
+	ignored  []string
+	skip     map[string]bool // resource → is it ignored
+	entries  map[string]*Entry
+	orphans  *Entry // pods that are charged and have no Job to ask
+	pods     map[string]*pod
+	tags     map[string]*tag
+	usage    map[quota.Key]int64
+	promises map[promiseKey]int64
+	pending  map[*fit.Shape]int64 // pods that nobody was promised anything for
+	queued   map[*Entry]struct{}
+	watched  map[*Entry]struct{}
+	loose    map[*Entry]struct{}
+	owing    map[*Entry]struct{}
+	admitted map[string]int64 // queue → Jobs
+}
+
+type promiseKey struct {
+	shape  *fit.Shape
+	flavor string
+}
+
+// New returns an empty book.
+func New() *Book {
+	b := &Book{
+		nodes:   fit.New(),
+		skip:    map[string]bool{},
+		entries: map[string]*Entry{}, orphans: &Entry{orphans: true},
+		pods: map[string]*pod{}, tags: map[string]*tag{},
+		usage:    map[quota.Key]int64{},
+		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
+		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
+		admitted: map[string]int64{},
+	}
+	return b
+}
+
+// SetNode brings in a node, new or changed.
+func (b *Book) SetNode(n *supply.Node) { b.nodes.SetNode(n) }
+
+// DeleteNode takes a node away; pods bound there stay charged while they exist.
+func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
+
+// SetJob brings in a Job, new or changed. The caller sees to it that an older
+// object never follows a newer one.
+func (b *Book) SetJob(j *demand.Job) {
+	e := b.entry(j.UID)
+	e.observed = j
+	b.reform(e)
+}
+
+// DeleteJob takes a Job away, with what was assumed of it. What its bound pods
+// hold stays charged until they are gone.
+func (b *Book) DeleteJob(uid string) {
+	if e := b.entries[uid]; e != nil {
+		e.observed, e.assumed = nil, nil
+		b.reform(e)
+		b.dropEmpty(e)
+	}
+}
+
+// Assume counts a Job as admitted by r from now on, before anything is written.
+func (b *Book) Assume(j *demand.Job, r demand.Reservation) {
+	e := b.entry(j.UID)
+	e.assumed = &assumption{job: j, reservation: r}
+	e.placed, e.ready, e.gone, e.fresh = false, false, 0, true
+	b.reform(e)
+}
+
+// Forget ends an assumption whose write certainly did not happen.
+func (b *Book) Forget(uid string) { b.endAssumption(uid) }
+
+// Settle ends an assumption because SetJob has brought the written object, or a
+// newer one: from now on what is observed counts.
+func (b *Book) Settle(uid string) { b.endAssumption(uid) }
+
+func (b *Book) endAssumption(uid string) {
+	if e := b.entries[uid]; e != nil && e.assumed != nil {
+		e.assumed = nil
+		b.reform(e)
+		b.dropEmpty(e)
+	}
+}
+
+// Assumed tells whether a Job counts as admitted by a write that was not
+// observed yet.
+func (b *Book) Assumed(uid string) bool {
+	e := b.entries[uid]
+	return e != nil && e.assumed != nil
+}
+
+// Job returns a Job as it was last observed, nil if there is none.
+func (b *Book) Job(uid string) *demand.Job {
+	if e := b.entries[uid]; e != nil {
+		return e.observed
+	}
+	return nil
+}
+
+// SetIgnored says which resources nodes need not have; a trailing * matches by
+// prefix. Everything that was counted with other ones is counted again.
+func (b *Book) SetIgnored(patterns []string) {
+	if equalText(b.ignored, patterns) {
+		return
+	}
+	b.ignored, b.skip = append([]string(nil), patterns...), map[string]bool{}
+	for _, e := range b.entries {
+		b.reform(e)
+	}
+	for _, p := range b.pods {
+		if p.shape == nil {
+			continue
+		}
+		b.count(p, -1)
+		b.nodes.Let(p.shape)
+		p.shape = b.nodes.Keep(b.nodes.Shape(p.shape.Place(), b.list(p.req), b.isIgnored))
+		b.count(p, 1)
+	}
+}
+
+func (b *Book) isIgnored(name string) bool {
+	skip, known := b.skip[name]
+	if !known {
+		// A queue without quota limits nothing, so the lists alone decide.
+		rules := policies.Catalog{Resources: policies.ResourceRules{Ignored: b.ignored}}
+		skip = rules.ResourceClass(policies.Queue{}, name) == policies.Ignored
+		b.skip[name] = skip
+	}
+	return skip
+}
+
+func (b *Book) entry(uid string) *Entry {
+	e := b.entries[uid]
+	if e == nil {
+		e = &Entry{uid: uid}
+		b.entries[uid] = e
+	}
+	return e
+}
+
+func (b *Book) dropEmpty(e *Entry) {
+	if !e.orphans && e.observed == nil && e.assumed == nil && e.live == 0 {
+		b.unform(e)
+		delete(b.entries, e.uid)
+	}
+}
+
+func equalText(a, c []string) bool {
+	if len(a) != len(c) {
+		return false
+	}
+	for i := range a {
+		if a[i] != c[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,176 @@
+package book
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
+)
+
+// Entry is one Job in the book, or pods whose Job is not known.
+type Entry struct {
+	uid      string
+	orphans  bool
+	observed *demand.Job
+	assumed  *assumption
+
+	form *Form // what a queued Job asks for
+	sets []set // what an admitted one was given
+
+	groups    []group // its pods, by whom they say to charge
+	unbound   []*pod
+	live      int64 // pods
+	active    int64 // bound and not deleting
+	readyPods int64
+
+	// What happened since it was admitted, as far as this process saw it: all
+	// pods were bound, all were ready, so many bound ones are gone.
+	placed, ready bool
+	gone          int64
+	fresh         bool  // admitted by this process
+	since         int64 // the admission these belong to
+
+	charges  []charge // as counted in the book's usage
+	promised []promise
+	counted  string // queue that counts it as admitted
+}
+
+type assumption struct {
+	job         *demand.Job
+	reservation demand.Reservation
+}
+
+type charge struct {
+	key quota.Key
+	n   int64
+}
+
+type promise struct {
+	key promiseKey
+	n   int64
+}
+
+// set is one pod set of an admitted Job.
+type set struct {
+	count  int64 // how many pods it wants now
+	shape  *fit.Shape
+	flavor string
+	cells  []charge // of one pod
+}
+
+// group is the pods of an entry that say the same about whom to charge.
+type group struct {
+	tag        *tag
+	pods       int64
+	all, bound fit.Sum
+}
+
+func (g *group) add(p *pod, sign int64) {
+	g.pods += sign
+	g.all.Add(p.req, sign)
+	if p.node != "" {
+		g.bound.Add(p.req, sign)
+	}
+}
+
+func (e *Entry) group(t *tag) *group {
+	for i := range e.groups {
+		if e.groups[i].tag == t {
+			return &e.groups[i]
+		}
+	}
+	// An empty group's tag may be gone: its place can be taken.
+	for i := range e.groups {
+		if e.groups[i].pods == 0 {
+			e.groups[i] = group{tag: t}
+			return &e.groups[i]
+		}
+	}
+	e.groups = append(e.groups, group{tag: t})
+	return &e.groups[len(e.groups)-1]
+}
+
+func (e *Entry) setUnbound(p *pod, there bool) {
+	if there {
+		e.unbound = append(e.unbound, p)
+		return
+	}
+	if i := slices.Index(e.unbound, p); i >= 0 {
+		last := len(e.unbound) - 1
+		e.unbound[i] = e.unbound[last]
+		e.unbound[last] = nil
+		e.unbound = e.unbound[:last]
+	}
+}
+
+// reservation is what the Job counts as admitted by: what was assumed, or what
+// is written on it; nil if it does not count as admitted.
+func (e *Entry) reservation() *demand.Reservation {
+	if e.assumed != nil {
+		return &e.assumed.reservation
+	}
+	if e.observed != nil && e.observed.Admitted() && len(e.observed.Reservation.PodSets) > 0 {
+		return e.observed.Reservation
+	}
+	return nil
+}
+
+func (e *Entry) isAdmitted() bool { return len(e.sets) > 0 }
+
+// runs: it is not suspended, with or without our doing.
+func (e *Entry) runs() bool {
+	return e.observed != nil && !e.observed.Suspended && !e.observed.Finished
+}
+
+func (e *Entry) isQueued() bool {
+	j := e.observed
+	return e.assumed == nil && j != nil && j.Suspended && !j.Finished && !j.Deleting
+}
+
+// UID of the Job.
+func (e *Entry) UID() string { return e.uid }
+
+// Job as it was last observed.
+func (e *Entry) Job() *demand.Job { return e.observed }
+
+// Form is what a queued Job asks for.
+func (e *Entry) Form() *Form { return e.form }
+
+// Live is how many pods it has that are not gone, terminating ones included.
+func (e *Entry) Live() int64 { return e.live }
+
+// Reservation is what it counts as admitted by, nil if it does not.
+func (e *Entry) Reservation() *demand.Reservation { return e.reservation() }
+
+// NeverPlaced: not all of its pods were bound yet since it was admitted.
+func (e *Entry) NeverPlaced() bool { return !e.placed }
+
+// NeverReady: not all of its pods were ready yet since it was admitted.
+func (e *Entry) NeverReady() bool { return !e.ready }
+
+// NeverHadPods: no pod of it has been seen since it was admitted.
+func (e *Entry) NeverHadPods() bool {
+	if e.live > 0 || e.gone > 0 || e.placed {
+		return false
+	}
+	return e.fresh || e.observed == nil || e.observed.Active+e.observed.Terminating+e.observed.Ended == 0
+}
+
+// Unbound is how many of its pods are not bound, and since when the scheduler
+// says of the first of them that it can't be; 0 if it never did.
+func (e *Entry) Unbound() (pods int64, since int64) {
+	for _, p := range e.unbound {
+		if u := p.unschedulable; u != 0 && (since == 0 || u < since) {
+			since = u
+		}
+	}
+	return int64(len(e.unbound)), since
+}
+
+// Bound is how many of its pods are bound and not deleting; Ready how many are
+// ready.
+func (e *Entry) Bound() int64 { return e.active }
+
+// Ready is how many of its pods are ready.
+func (e *Entry) Ready() int64 { return e.readyPods }

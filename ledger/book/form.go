@@ -1,0 +1,163 @@
+package book
+
+import (
+	"encoding/binary"
+	"maps"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// chargeMax is the most that one Job is charged of anything: 8 PiB of memory.
+// A thousand Jobs at this limit still add up exactly.
+const chargeMax = int64(1) << 53
+
+// Form is what a queued Job asks for. Two Jobs whose keys are equal ask for the
+// same in the same places.
+type Form struct {
+	Key  FormKey
+	Sets []FormSet
+}
+
+// FormKey tells forms apart.
+type FormKey struct {
+	shape *fit.Shape
+	req   *fit.Vector
+	count int64
+	more  string // further pod sets
+}
+
+// FormSet is one pod set of a form.
+type FormSet struct {
+	Set   *demand.PodSet
+	Shape *fit.Shape // without any flavor
+	req   *fit.Vector
+}
+
+// reform works out everything that follows from the Job itself.
+func (b *Book) reform(e *Entry) {
+	was := e.isAdmitted()
+	b.unform(e)
+	if r := e.reservation(); r != nil {
+		e.sets = b.setsOf(e, r)
+		if r.Time != e.since {
+			e.since = r.Time
+			if e.assumed == nil && !e.fresh {
+				e.placed, e.ready, e.gone = false, false, 0
+			}
+		}
+	} else {
+		e.fresh = false
+	}
+	if is := e.isAdmitted(); is != was {
+		b.shiftRivals(e, is)
+	}
+	if e.isQueued() {
+		e.form = b.formOf(e.observed)
+		b.queued[e] = struct{}{}
+	} else {
+		delete(b.queued, e)
+	}
+	b.refresh(e)
+}
+
+// unform gives up the shapes an entry uses.
+func (b *Book) unform(e *Entry) {
+	for _, s := range e.sets {
+		b.nodes.Let(s.shape)
+	}
+	e.sets = e.sets[:0]
+	if e.form != nil {
+		for _, s := range e.form.Sets {
+			b.nodes.Let(s.Shape)
+			b.nodes.Drop(s.req)
+		}
+		e.form = nil
+	}
+}
+
+// shiftRivals: pods of an admitted Job are covered by its promise, those of any
+// other one are rivals.
+func (b *Book) shiftRivals(e *Entry, admitted bool) {
+	sign := int64(1)
+	if admitted {
+		sign = -1
+	}
+	for _, p := range e.unbound {
+		if p.rival {
+			b.rival(p.shape, sign)
+		}
+	}
+}
+
+func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
+	job := e.observed
+	if e.assumed != nil {
+		job = e.assumed.job
+	}
+	sets := e.sets[:0]
+	for i := range r.PodSets {
+		given := &r.PodSets[i]
+		s := set{count: given.Count, flavor: given.FlavorOf("pods")}
+		place := demand.Place{}
+		if asked := podSet(job, given.Name, i); asked != nil {
+			s.count, place = asked.Count, asked.Place
+		}
+		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), given.Requests, b.isIgnored))
+		for _, name := range given.Requests.Names() {
+			if n := given.Requests[name]; n > 0 {
+				s.cells = append(s.cells, charge{quota.Key{Queue: r.Queue, Flavor: given.FlavorOf(name), Resource: name}, n})
+			}
+		}
+		sets = append(sets, s)
+	}
+	return sets
+}
+
+func podSet(j *demand.Job, name string, i int) *demand.PodSet {
+	for k := range j.PodSets {
+		if j.PodSets[k].Name == name {
+			return &j.PodSets[k]
+		}
+	}
+	if i < len(j.PodSets) {
+		return &j.PodSets[i]
+	}
+	return nil
+}
+
+// Inject returns the place with a flavor's selector and tolerations added; what
+// the user set stays.
+func Inject(p demand.Place, selector map[string]string, tolerations []policies.Toleration) demand.Place {
+	if len(selector) > 0 {
+		merged := maps.Clone(selector)
+		maps.Copy(merged, p.NodeSelector)
+		p.NodeSelector = merged
+	}
+	if len(tolerations) > 0 {
+		p.Tolerations = append(p.Tolerations[:len(p.Tolerations):len(p.Tolerations)], tolerations...)
+	}
+	return p
+}
+
+func (b *Book) formOf(j *demand.Job) *Form {
+	f := &Form{Sets: make([]FormSet, len(j.PodSets))}
+	var more []byte
+	for i := range j.PodSets {
+		ps := &j.PodSets[i]
+		f.Sets[i] = FormSet{
+			Set:   ps,
+			Shape: b.nodes.Keep(b.nodes.Shape(ps.Place, ps.Requests, b.isIgnored)),
+			req:   b.nodes.Vector(ps.Requests),
+		}
+		if i == 0 {
+			f.Key = FormKey{shape: f.Sets[0].Shape, req: f.Sets[0].req, count: ps.Count}
+			continue
+		}
+		more = binary.AppendVarint(append(more, f.Sets[i].Shape.Key()...), ps.Count)
+	}
+	f.Key.more = string(more)
+	return f
+}

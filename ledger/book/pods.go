@@ -1,0 +1,179 @@
+package book
+
+import (
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// pod is what the book keeps of a pod: pointers to what it shares with others.
+// Comparable, so that an update which changes nothing is seen at once.
+type pod struct {
+	entry *Entry // of its Job; nil if nobody is charged for it
+	req   *fit.Vector
+	tag   *tag
+	node  string
+	shape *fit.Shape // where it may land; nil once it is bound
+	// rival: it may be bound at any moment and take room that way.
+	rival         bool
+	deleting      bool
+	ready         bool
+	unschedulable int64
+}
+
+// tag is what an admission wrote on pods: whom to charge.
+type tag struct {
+	queue   string
+	flavors map[string]string
+	key     string
+	refs    int
+}
+
+// SetPod brings in a pod that is not terminal, new or changed.
+func (b *Book) SetPod(p *supply.Pod) {
+	now, was := b.read(p), b.pods[p.UID]
+	if was != nil && *was == now {
+		b.discard(&now)
+		return
+	}
+	if was != nil {
+		b.count(was, -1)
+	}
+	kept := &now
+	b.pods[p.UID] = kept
+	b.count(kept, 1)
+	b.refresh(kept.entry)
+	if was != nil {
+		if was.entry != kept.entry {
+			b.left(was.entry)
+		}
+		b.discard(was)
+	}
+}
+
+// DeletePod takes away a pod that is gone or terminal.
+func (b *Book) DeletePod(uid string) {
+	p := b.pods[uid]
+	if p == nil {
+		return
+	}
+	delete(b.pods, uid)
+	b.count(p, -1)
+	if p.entry != nil && p.node != "" {
+		p.entry.gone++
+	}
+	b.left(p.entry)
+	b.discard(p)
+}
+
+// left settles an entry that lost a pod.
+func (b *Book) left(e *Entry) {
+	b.refresh(e)
+	if e != nil {
+		b.dropEmpty(e)
+	}
+}
+
+// read makes the facts of a pod; discard gives back what they refer to.
+func (b *Book) read(p *supply.Pod) pod {
+	facts := pod{
+		req: b.nodes.Vector(p.Requests), node: p.Node,
+		deleting: p.Deleting, ready: p.Ready,
+	}
+	if p.Queue != "" && len(p.Flavors) > 0 {
+		facts.tag = b.tag(p.Queue, p.Flavors)
+	}
+	switch {
+	case p.JobUID != "":
+		facts.entry = b.entry(p.JobUID)
+	case facts.tag != nil:
+		facts.entry = b.orphans
+	}
+	if p.Node == "" {
+		facts.shape = b.nodes.Keep(b.nodes.Shape(p.Place, p.Requests, b.isIgnored))
+		facts.unschedulable = p.UnschedulableSince
+		// The scheduler found no node for it, for a reason that is not counted
+		// here: it would hold room for good that it can't use.
+		stuck := p.UnschedulableSince != 0 && len(p.Place.Unverified) > 0
+		facts.rival = !p.Gated && !p.Deleting && !stuck
+	}
+	return facts
+}
+
+func (b *Book) discard(p *pod) {
+	b.nodes.Drop(p.req)
+	if p.shape != nil {
+		b.nodes.Let(p.shape)
+	}
+	if p.tag != nil {
+		if p.tag.refs--; p.tag.refs == 0 {
+			delete(b.tags, p.tag.key)
+		}
+	}
+}
+
+// count adds a pod to the sums, or takes it off; refresh follows.
+func (b *Book) count(p *pod, sign int64) {
+	if p.node != "" {
+		if sign > 0 {
+			b.nodes.Hold(p.node, p.req)
+		} else {
+			b.nodes.Free(p.node, p.req)
+		}
+	}
+	e := p.entry
+	if p.rival && (e == nil || !e.isAdmitted()) {
+		b.rival(p.shape, sign)
+	}
+	if e == nil {
+		return
+	}
+	e.live += sign
+	if p.node == "" {
+		e.setUnbound(p, sign > 0)
+	} else if !p.deleting {
+		e.active += sign
+	}
+	if p.ready && !p.deleting {
+		e.readyPods += sign
+	}
+	e.group(p.tag).add(p, sign)
+}
+
+func (b *Book) rival(s *fit.Shape, sign int64) {
+	if b.pending[s] += sign; b.pending[s] == 0 {
+		delete(b.pending, s)
+	}
+}
+
+func (b *Book) tag(queue string, flavors map[string]string) *tag {
+	key := make([]byte, 0, 64)
+	key = append(key, queue...)
+	names := make(resource.List, len(flavors))
+	for name := range flavors {
+		names[name] = 0
+	}
+	for _, name := range names.Names() {
+		key = append(append(append(append(key, 0), name...), 0), flavors[name]...)
+	}
+	t := b.tags[string(key)]
+	if t == nil {
+		t = &tag{queue: queue, flavors: flavors, key: string(key)}
+		b.tags[t.key] = t
+	}
+	t.refs++
+	return t
+}
+
+func (t *tag) flavorOf(name string) string {
+	if flavor, ok := t.flavors[name]; ok {
+		return flavor
+	}
+	return t.flavors[resource.Pods]
+}
+
+func (b *Book) list(v *fit.Vector) resource.List {
+	list := resource.List{}
+	b.nodes.Each(v, func(name string, n int64) { list[name] = n })
+	return list
+}

@@ -1,0 +1,162 @@
+package book
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// Snapshot is the book as it stands, to be read until the book changes next.
+type Snapshot struct{ b *Book }
+
+// Snapshot returns a view of the book; it costs nothing.
+func (b *Book) Snapshot() *Snapshot {
+	b.nodes.Tidy()
+	return &Snapshot{b}
+}
+
+// Queued is the Jobs that wait, in no order.
+func (s *Snapshot) Queued() []*Entry {
+	entries := make([]*Entry, 0, len(s.b.queued))
+	for e := range s.b.queued {
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// Watched is the Jobs that run and may have to be taken back, by UID: those
+// without a reservation, those whose owner wants them held, and those that were
+// not all placed or not all ready yet.
+func (s *Snapshot) Watched() []*Entry { return byUID(s.b.watched) }
+
+// Entry returns the entry of a Job, nil if there is none.
+func (s *Snapshot) Entry(uid string) *Entry { return s.b.entries[uid] }
+
+func byUID(set map[*Entry]struct{}) []*Entry {
+	entries := make([]*Entry, 0, len(set))
+	for e := range set {
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.uid, b.uid) })
+	return entries
+}
+
+// Usage is what is charged to a row, without what is loose.
+func (s *Snapshot) Usage(key quota.Key) int64 { return s.b.usage[key] }
+
+// Charged lists every row that anything is charged to, by key.
+func (s *Snapshot) Charged() []quota.Row { return s.b.charged() }
+
+func (b *Book) charged() []quota.Row {
+	rows := make([]quota.Row, 0, len(b.usage))
+	for key, n := range b.usage {
+		rows = append(rows, quota.Row{Key: key, Usage: n})
+	}
+	slices.SortFunc(rows, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
+	return rows
+}
+
+// Admitted is how many Jobs a queue has running, by reservation.
+func (s *Snapshot) Admitted(queue string) int64 { return s.b.admitted[queue] }
+
+// Loose is what a Job holds that was never admitted: only the policy can say
+// whom to charge for it.
+type Loose struct {
+	Entry  *Entry
+	Amount resource.List
+}
+
+// Loose is every such Job, by UID.
+func (s *Snapshot) Loose() []Loose {
+	var all []Loose
+	for _, e := range byUID(s.b.loose) {
+		all = append(all, Loose{e, s.b.looseAmount(e)})
+	}
+	return all
+}
+
+func (b *Book) looseAmount(e *Entry) resource.List {
+	hold, may := resource.List{}, resource.List{}
+	for i := range e.groups {
+		if g := &e.groups[i]; e.isLooseGroup(g) {
+			b.nodes.EachOf(&g.all, func(name string, n int64) { hold[name] += n })
+		}
+	}
+	if e.runs() {
+		for _, ps := range e.observed.PodSets {
+			may.AddTo(ps.Requests, ps.Count)
+		}
+	}
+	larger := resource.Max(hold, may)
+	for name, n := range larger {
+		larger[name] = min(max(n, 0), chargeMax)
+	}
+	return larger
+}
+
+// Outstanding is pods that an admitted Job may still have bound.
+type Outstanding struct {
+	UID    string
+	Shape  *fit.Shape
+	Flavor string
+	Pods   int64
+	Plan   map[string]int64 // node → pods: where the Job was planned to go
+}
+
+// Outstanding lists them by UID.
+func (s *Snapshot) Outstanding() []Outstanding {
+	var all []Outstanding
+	for _, e := range byUID(s.b.owing) {
+		for _, p := range e.promised {
+			all = append(all, Outstanding{e.uid, p.key.shape, p.key.flavor, p.n, e.reservation().Plan})
+		}
+	}
+	return all
+}
+
+// Promised is the promises of all Jobs, by shape and flavor.
+type Promised struct {
+	Shape  *fit.Shape
+	Flavor string
+	Pods   int64
+}
+
+// Promises sums up what was promised, in a fixed order.
+func (s *Snapshot) Promises() []Promised {
+	all := make([]Promised, 0, len(s.b.promises))
+	for key, n := range s.b.promises {
+		all = append(all, Promised{key.shape, key.flavor, n})
+	}
+	slices.SortFunc(all, func(a, b Promised) int {
+		return cmp.Or(cmp.Compare(a.Shape.Key(), b.Shape.Key()), cmp.Compare(a.Flavor, b.Flavor))
+	})
+	return all
+}
+
+// Rivals is the unbound pods that were promised nothing, in a fixed order: at
+// most as many of a shape as have room.
+func (s *Snapshot) Rivals() []fit.Promise {
+	all := make([]fit.Promise, 0, len(s.b.pending))
+	for shape, n := range s.b.pending {
+		if n = min(n, s.b.nodes.Room().Slots(shape)); n > 0 {
+			all = append(all, fit.Promise{Shape: shape, Pods: n})
+		}
+	}
+	slices.SortFunc(all, func(a, b fit.Promise) int { return cmp.Compare(a.Shape.Key(), b.Shape.Key()) })
+	return all
+}
+
+// Room is what is free right now.
+func (s *Snapshot) Room() *fit.Room { return s.b.nodes.Room() }
+
+// Empty is what would fit if nothing ran.
+func (s *Snapshot) Empty(shape *fit.Shape) fit.Empty { return s.b.nodes.Empty(shape) }
+
+// Shape returns the shape of pods that ask for list at place.
+func (s *Snapshot) Shape(place demand.Place, list resource.List) *fit.Shape {
+	return s.b.nodes.Shape(place, list, s.b.isIgnored)
+}

@@ -1,0 +1,223 @@
+package book
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// refresh brings the sums in line with what an entry holds now.
+func (b *Book) refresh(e *Entry) {
+	if e == nil {
+		return
+	}
+	e.witness()
+	b.recharge(e, b.chargesOf(e))
+	b.repromise(e, promisesOf(e))
+	b.recount(e)
+	member(b.watched, e, e.wantsWatching())
+	member(b.loose, e, e.isLoose())
+	member(b.owing, e, len(e.promised) > 0)
+}
+
+func member(set map[*Entry]struct{}, e *Entry, in bool) {
+	if in {
+		set[e] = struct{}{}
+	} else {
+		delete(set, e)
+	}
+}
+
+// witness notes what has happened since the admission. Pods that ended count
+// as having been bound and ready.
+func (e *Entry) witness() {
+	if !e.isAdmitted() || e.assumed != nil {
+		return
+	}
+	given := int64(0)
+	for _, s := range e.observed.Reservation.PodSets {
+		given += s.Count
+	}
+	ended := e.gone
+	if !e.fresh {
+		ended = max(ended, e.observed.Ended)
+	}
+	e.placed = e.placed || e.active+ended >= given
+	e.ready = e.ready || e.readyPods+ended >= given
+}
+
+// wantsWatching: a plan may have to take it back.
+func (e *Entry) wantsWatching() bool {
+	if e.assumed != nil || !e.runs() || e.observed.Deleting {
+		return false
+	}
+	return !e.isAdmitted() || e.observed.HeldByOwner || !e.placed || !e.ready
+}
+
+// isLoose: it holds something that only the policy can say whom to charge for.
+func (e *Entry) isLoose() bool {
+	if e.isAdmitted() || e.observed == nil {
+		return false
+	}
+	return e.runs() || slices.ContainsFunc(e.groups, func(g group) bool { return e.isLooseGroup(&g) })
+}
+
+func (e *Entry) isLooseGroup(g *group) bool {
+	if g.pods == 0 {
+		return false
+	}
+	queue, _ := e.chargedTo(g)
+	return e.runs() || queue == ""
+}
+
+// chargesOf is what the entry is charged for now.
+func (b *Book) chargesOf(e *Entry) []charge {
+	if e.isAdmitted() {
+		return b.admittedCharges(e)
+	}
+	if e.runs() {
+		return nil // loose, all of it
+	}
+	var charges []charge
+	for i := range e.groups {
+		g := &e.groups[i]
+		if g.pods == 0 {
+			continue
+		}
+		queue, flavorOf := e.chargedTo(g)
+		if queue == "" {
+			continue
+		}
+		sum := &g.all
+		if e.observed == nil {
+			sum = &g.bound // the others are like anybody's pending pods
+		}
+		b.nodes.EachOf(sum, func(name string, n int64) {
+			charges = addCharge(charges, quota.Key{Queue: queue, Flavor: flavorOf(name), Resource: name}, n)
+		})
+	}
+	return charges
+}
+
+// chargedTo is whom pods of a Job that is not admitted are charged to: what
+// they say themselves, else what the Job was last given.
+func (e *Entry) chargedTo(g *group) (string, func(string) string) {
+	if g.tag != nil {
+		return g.tag.queue, g.tag.flavorOf
+	}
+	if e.observed != nil && e.observed.Reservation != nil && len(e.observed.Reservation.PodSets) > 0 {
+		r := e.observed.Reservation
+		return r.Queue, r.PodSets[0].FlavorOf
+	}
+	return "", nil
+}
+
+// admittedCharges is max(what it may run, what its pods hold), row by row.
+func (b *Book) admittedCharges(e *Entry) []charge {
+	var may, hold []charge
+	for _, s := range e.sets {
+		for _, c := range s.cells {
+			may = addCharge(may, c.key, min(resource.Mul(c.n, s.count), chargeMax))
+		}
+	}
+	r := e.reservation()
+	for i := range e.groups {
+		b.nodes.EachOf(&e.groups[i].all, func(name string, n int64) {
+			key := quota.Key{Queue: r.Queue, Flavor: r.PodSets[0].FlavorOf(name), Resource: name}
+			hold = addCharge(hold, key, n)
+		})
+	}
+	for _, h := range hold {
+		if i := find(may, h.key); i >= 0 {
+			may[i].n = max(may[i].n, h.n)
+		} else {
+			may = append(may, h)
+		}
+	}
+	return may
+}
+
+func find(list []charge, key quota.Key) int {
+	return slices.IndexFunc(list, func(c charge) bool { return c.key == key })
+}
+
+func addCharge(list []charge, key quota.Key, n int64) []charge {
+	if i := find(list, key); i >= 0 {
+		list[i].n += n
+		return list
+	}
+	return append(list, charge{key, n})
+}
+
+func (b *Book) recharge(e *Entry, charges []charge) {
+	if slices.Equal(e.charges, charges) {
+		return
+	}
+	for _, c := range e.charges {
+		b.charge(c.key, -c.n)
+	}
+	for _, c := range charges {
+		b.charge(c.key, c.n)
+	}
+	e.charges = charges
+}
+
+func (b *Book) charge(key quota.Key, n int64) {
+	if b.usage[key] += n; b.usage[key] == 0 {
+		delete(b.usage, key)
+	}
+}
+
+// promisesOf is the pods that an admitted Job may run and that are not bound.
+func promisesOf(e *Entry) []promise {
+	var promises []promise
+	bound := e.active
+	for _, s := range e.sets {
+		here := min(bound, s.count)
+		bound -= here
+		if s.count > here {
+			promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(s.count-here, chargeMax)})
+		}
+	}
+	return promises
+}
+
+func (b *Book) repromise(e *Entry, promises []promise) {
+	if slices.Equal(e.promised, promises) {
+		return
+	}
+	for _, p := range e.promised {
+		b.promise(p.key, -p.n)
+	}
+	for _, p := range promises {
+		b.promise(p.key, p.n)
+	}
+	e.promised = promises
+}
+
+func (b *Book) promise(key promiseKey, n int64) {
+	if b.promises[key] += n; b.promises[key] == 0 {
+		delete(b.promises, key)
+	}
+}
+
+// recount keeps the number of admitted Jobs of each queue.
+func (b *Book) recount(e *Entry) {
+	queue := ""
+	if r := e.reservation(); r != nil {
+		queue = r.Queue
+	}
+	if queue == e.counted {
+		return
+	}
+	for name, n := range map[string]int64{e.counted: -1, queue: 1} {
+		if name == "" {
+			continue
+		}
+		if b.admitted[name] += n; b.admitted[name] == 0 {
+			delete(b.admitted, name)
+		}
+	}
+	e.counted = queue
+}

@@ -1,0 +1,100 @@
+package reason
+
+import "slices"
+
+// Group is a kind of reason; when several apply, the first group that has one
+// gives the main reason.
+type Group string
+
+// The groups, in their order.
+const (
+	GroupSystem    Group = "system"
+	GroupHeld      Group = "held"
+	GroupNeedsUser Group = "needs the user"
+	GroupBetween   Group = "in between"
+	GroupShare     Group = "waits for share"
+	GroupMachines  Group = "waits for machines"
+	GroupTurn      Group = "waits for its turn"
+)
+
+// Entry is what the catalogue says of a code.
+type Entry struct {
+	Code   Code
+	Group  Group
+	Title  string
+	Advice string // what would change it
+}
+
+// Catalogue is every code, in the order in which they are the main one.
+func Catalogue() []Entry {
+	return []Entry{
+		{PolicyError, GroupSystem, "The policy failed on this Job",
+			"Fix the rule that the message names; nothing is admitted on an error."},
+		{PolicyUnavailable, GroupSystem, "No policy is in force",
+			"See why with kubectl get policyrollouts; a policy that loads lets the line move on."},
+		{CatchingUp, GroupSystem, "The ledger is still reading the cluster",
+			"Nothing to do: it ends by itself within seconds."},
+
+		{HeldByOwner, GroupHeld, "Its owner holds it",
+			"Remove the annotation holdshort.dev/hold."},
+		{QueueHeld, GroupHeld, "An operator holds the queue",
+			"Ask who holds it; kubectl holdshort queues shows it."},
+		{HeldByPolicy, GroupHeld, "A rule of the policy holds it",
+			"The message has the rule's own words, and until when if that is known."},
+
+		{NeverFits, GroupNeedsUser, "It asks for more than there ever is",
+			"Ask for less, or for another kind of machine; or have the quota raised or bigger machines added."},
+		{UnknownQueue, GroupNeedsUser, "There is no such queue for it",
+			"Use a queue that takes Jobs of this namespace: kubectl get queues."},
+		{UnknownResource, GroupNeedsUser, "It asks for a resource that the policy does not know",
+			"Correct the name, or have the policy list the resource in a quota, or under resources."},
+		{NoMatchingFlavor, GroupNeedsUser, "No flavor of the queue agrees with the pods",
+			"Leave out the node selector, affinity or toleration that the message names, or choose another queue."},
+		{BadRequest, GroupNeedsUser, "What it asks for can't be counted",
+			"Correct the field that the message names."},
+		{DeniedByPolicy, GroupNeedsUser, "A rule of the policy refuses it",
+			"Change the Job as the message says."},
+
+		{BackingOff, GroupBetween, "It tries again in a while",
+			"Nothing to do, unless its pods can never be made or placed; the message says what went wrong."},
+
+		{WaitingForQuota, GroupShare, "Its queue has no quota left",
+			"It starts when Jobs of its queue end, or with a bigger quota; a smaller Job may start sooner."},
+
+		{WaitingForMachines, GroupMachines, "Too little is free on the machines",
+			"It starts when pods end or machines are added; a smaller Job may start sooner."},
+		{Fragmented, GroupMachines, "Enough is free, but not in one place",
+			"Smaller pods fit into the gaps; or wait until pods on one machine end."},
+
+		{BehindOthers, GroupTurn, "Others are before it",
+			"It is looked at when those before it have started."},
+	}
+}
+
+// Of returns the entry of a code. An unknown code is of the system: somebody
+// has to look.
+func Of(code Code) Entry {
+	all := Catalogue()
+	if i := slices.IndexFunc(all, func(e Entry) bool { return e.Code == code }); i >= 0 {
+		return all[i]
+	}
+	return Entry{Code: code, Group: GroupSystem, Title: string(code)}
+}
+
+// Main picks the reason to show first, and the others in the order of their
+// weight; of one code, the first that was found.
+func Main(found []Reason) (Reason, []Reason) {
+	if len(found) == 0 {
+		return Reason{}, nil
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	weight := map[Code]int{}
+	for i, e := range Catalogue() {
+		weight[e.Code] = i
+	}
+	sorted := slices.Clone(found)
+	slices.SortStableFunc(sorted, func(a, b Reason) int { return weight[a.Code] - weight[b.Code] })
+	return sorted[0], slices.CompactFunc(sorted[1:], func(a, b Reason) bool { return a == b })
+}

@@ -1,0 +1,99 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The constructors below are why a Job is not in line at all.
+
+// NoPolicy is that no policy is in force.
+func NoPolicy() Reason {
+	return Reason{Code: PolicyUnavailable, Message: "no policy is in force, so nothing is admitted. Try: kubectl get policyrollouts"}
+}
+
+// NotJudged is that the policy has not been asked about the Job yet.
+func NotJudged() Reason {
+	return Reason{Code: CatchingUp, Message: "the policy has not been asked about it yet"}
+}
+
+// OwnerHolds is the owner's own wish.
+func OwnerHolds() Reason {
+	return Reason{Code: HeldByOwner, Message: "annotation holdshort.dev/hold is set. Try: remove it"}
+}
+
+// OperatorHolds is that the whole queue is stopped.
+func OperatorHolds(queue string) Reason {
+	return Reason{Code: QueueHeld, Message: fmt.Sprintf("queue %s is held by an operator (spec.hold of the Queue)", queue)}
+}
+
+// NoSuchQueue is a queue that the policy does not have.
+func NoSuchQueue(queue string, have []string) Reason {
+	if queue == "" {
+		return Reason{Code: UnknownQueue, Message: "the policy gives it no queue. Try: label holdshort.dev/queue with one of " + few(have)}
+	}
+	return Reason{Code: UnknownQueue, Message: fmt.Sprintf("the policy has no queue %s. Try: label holdshort.dev/queue with one of %s", queue, few(have))}
+}
+
+// NotAccepted is a queue that does not take Jobs of the namespace.
+func NotAccepted(queue, namespace string) Reason {
+	return Reason{Code: UnknownQueue, Message: fmt.Sprintf("queue %s takes no Jobs of namespace %s. Try: another queue, or have namespaces of the queue changed",
+		queue, namespace)}
+}
+
+// NoPods is a Job that asks for nothing.
+func NoPods() Reason {
+	return Reason{Code: BadRequest, Message: "it asks for no pods (spec.parallelism: 0, or nothing left to do). Try: set spec.parallelism"}
+}
+
+// NotKnown is resources that neither a quota nor the policy's lists name.
+func NotKnown(queue string, resources []string) Reason {
+	return Reason{Code: UnknownResource, Message: fmt.Sprintf("%s: not in a quota of %s, nor listed under resources in the policy. Try: correct the name",
+		strings.Join(resources, ", "), queue)}
+}
+
+// NoFlavors is a queue or a verdict without any flavor.
+func NoFlavors(queue string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the policy allows it no flavor of queue %s", queue)}
+}
+
+// OtherLabel is a flavor whose label contradicts what the pods select.
+func OtherLabel(flavor, key, has, wants string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has %s=%s, the pods select %s", flavor, key, has, wants)}
+}
+
+// NotTolerated is a flavor whose taint nobody tolerates.
+func NotTolerated(flavor, taint string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has taint %s, which the pods don't tolerate", flavor, taint)}
+}
+
+// The constructors below are why a running Job is taken back.
+
+// NotPlaced is that pods found no node in time.
+func NotPlaced(unbound, seconds int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s", pods(unbound), seconds)}
+}
+
+// NoPodMade is that the Job controller could make no pod at all.
+func NoPodMade(seconds int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("no pod of it could be made within %d s. Try: kubectl describe job (a ResourceQuota or an invalid template)", seconds)}
+}
+
+// NotReady is that the pods were not all ready in time.
+func NotReady(ready, count, seconds int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready within %d s", ready, pods(count), seconds)}
+}
+
+// NotAdmitted is a Job that runs though the ledger never let it.
+func NotAdmitted(queue string) Reason {
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("it ran without having been admitted; it waits in queue %s like any other", queue)}
+}
+
+// few lists names, not too many.
+func few(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d others", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

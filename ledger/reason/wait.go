@@ -1,0 +1,110 @@
+package reason
+
+import "fmt"
+
+// The constructors below are why a sound Job waits, each with its numbers.
+
+// Quota is the state of one resource of one flavor in a queue, for a message.
+type Quota struct {
+	Queue, Flavor, Resource string
+	Used, Nominal, Asked    int64
+}
+
+// NoQuota is that the queue's share is in use.
+func NoQuota(q Quota) Reason {
+	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s uses %s of %s %s on %s; %s asked, %s left",
+		q.Queue, Amount(q.Resource, q.Used), Amount(q.Resource, q.Nominal), q.Resource, q.Flavor,
+		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Nominal-q.Used)))}
+}
+
+// OverQuota is that it asks for more than the queue may ever use of a flavor.
+func OverQuota(q Quota) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s %s asked; %s may use at most %s on %s. Try: ask for less",
+		Amount(q.Resource, q.Asked), q.Resource, q.Queue, Amount(q.Resource, q.Nominal), q.Flavor)}
+}
+
+// Machines is what there is for a gang on the nodes of a flavor.
+type Machines struct {
+	Flavor   string
+	Pods     int64 // asked
+	Resource string
+	PerPod   int64
+	Need     int64 // of the resource, all pods
+	Free     int64 // of it, on all nodes that may run the pods
+	Nodes    int   // on which any is free
+	Largest  int64 // free of it on one node
+	Placing  int64 // pods of others that are being placed there
+}
+
+// TooFewMachines is that not enough is free in all.
+func TooFewMachines(m Machines) Reason {
+	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf("%s %s asked, %s free on the machines of %s%s",
+		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, m.promised())}
+}
+
+// Scattered is that enough is free, but not where whole pods would fit.
+func Scattered(m Machines) Reason {
+	return Reason{Code: Fragmented, Message: fmt.Sprintf("%s of %s %s each asked; on the machines of %s %s free on %s, at most %s on one%s",
+		pods(m.Pods), Amount(m.Resource, m.PerPod), m.Resource, m.Flavor, Amount(m.Resource, m.Free), nodes(m.Nodes),
+		Amount(m.Resource, m.Largest), m.promised())}
+}
+
+// BeingPlaced is that it would fit now, but might not once pods that were let
+// go before it have found their nodes.
+func BeingPlaced(m Machines) Reason {
+	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf(
+		"%s %s asked, %s free on the machines of %s; waits until it is known where %s of others land",
+		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, pods(m.Placing))}
+}
+
+func (m Machines) promised() string {
+	if m.Placing == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", where %s of others are still being placed", pods(m.Placing))
+}
+
+// NoSuchMachines is that no node at all may run the pods.
+func NoSuchMachines(flavor string) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("no node of %s has the labels that the pods select and no other taints than they tolerate. "+
+		"It starts by itself if such a node comes", flavor)}
+}
+
+// TooSmallMachines is that the pods would not fit even if nothing ran.
+func TooSmallMachines(flavor string, asked, fits int64, matching int) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked, but the %s of %s have room for %d of them even when empty. "+
+		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
+		pods(asked), nodes(matching), flavor, fits)}
+}
+
+// InLine is that a Job before it in a strict queue does not fit.
+func InLine(queue, head string) Reason {
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("%s is strict about order, and %s is before it and does not fit yet", queue, head)}
+}
+
+// NextRound is that so many started at once that its turn comes a moment later.
+func NextRound() Reason {
+	return Reason{Code: BehindOthers, Message: "others start first; it is looked at in a moment"}
+}
+
+// StillEnding is that pods of an earlier admission are not gone.
+func StillEnding(n int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s of its last run not gone yet", pods(n))}
+}
+
+// StillStopping is that its suspension has not been carried out yet.
+func StillStopping() Reason {
+	return Reason{Code: BackingOff, Message: "it was suspended a moment ago and is not marked so yet"}
+}
+
+// TryingLater is that it was taken back and waits before the next attempt.
+func TryingLater(attempts, until int64, why string) Reason {
+	return Reason{Code: BackingOff, Until: until, Message: fmt.Sprintf("taken back %d times, the last time because of %s", attempts, why)}
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
