@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// evaluate asks for the catalog, once, and makes sure that it holds together.
+func (b *build) evaluate(ctx context.Context) []Problem {
+	probe := b.revision.probes[groupCatalog]
+	result, err := probe.run(ctx, b.revision.encoder, &policies.Input{}, b.options.CatalogDeadline)
+	if err != nil {
+		return []Problem{fromEval(err)}
+	}
+	catalog := &policies.Catalog{}
+	targets := map[string]any{"queues": &catalog.Queues, "flavors": &catalog.Flavors,
+		"resources": &catalog.Resources, "unreserved": &catalog.Unreserved}
+	var problems []Problem
+	for _, f := range probe.fields {
+		value := answer(result, f)
+		if value == nil {
+			if f.required {
+				problems = append(problems, b.undefined(f))
+			}
+			continue
+		}
+		for _, p := range decode(fieldPath{f.name}, value, targets[f.name]) {
+			problems = append(problems, b.inCatalog(f, p))
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	wrong, doubtful := validate(catalog)
+	for _, p := range wrong {
+		problems = append(problems, b.inCatalog(fieldOf(p.path), p))
+	}
+	for _, p := range doubtful {
+		b.warnings = append(b.warnings, b.inCatalog(fieldOf(p.path), p))
+	}
+	b.revision.catalog = catalog
+	return problems
+}
+
+func fieldOf(path fieldPath) field {
+	f, _ := fieldAt(groupCatalog + "." + path[0])
+	return f
+}
+
+func (b *build) undefined(f field) Problem {
+	p := fieldProblem{nil, "holdshort.config has no " + f.name, f.name + ": {…} under holdshort.config"}
+	if b.isDefault(f) {
+		return b.inData(CodeCatalog, p)
+	}
+	return problemAt(b.ruleOf(f), CodeCatalog, f.path()+" is undefined", "a value for every case, or default "+f.name)
+}
+
+// inCatalog places a problem of the catalog: in the data if the field comes from
+// there, else at the rule that computes it.
+func (b *build) inCatalog(f field, p fieldProblem) Problem {
+	if b.isDefault(f) {
+		return b.inData(CodeCatalog, p)
+	}
+	return problemAt(b.ruleOf(f), CodeCatalog, "catalog."+p.message, p.try)
+}
+
+func (b *build) isDefault(f field) bool { return b.revision.isDefault(f) }
+
+func (b *build) ruleOf(f field) *ast.Location {
+	rules := b.revision.rules(f)
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules[0].Location
+}
+
+// fromEval makes a problem of an error at activation.
+func fromEval(err error) Problem {
+	problem := Problem{Code: CodeCatalog, Message: err.Error()}
+	var failed *EvalError
+	if !errors.As(err, &failed) {
+		return problem
+	}
+	problem.Message = failed.Entrypoint + ": " + failed.Message
+	if at := strings.LastIndex(failed.At, ":"); at > 0 {
+		problem.File = failed.At[:at]
+		problem.Row, _ = strconv.Atoi(failed.At[at+1:])
+	}
+	return problem
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Options are the limits of the engine; zeros mean the defaults.
+type Options struct {
+	// Deadline of one evaluation; 250 ms.
+	Deadline time.Duration
+	// CatalogDeadline of the one evaluation of the catalog at activation; 5 s.
+	CatalogDeadline time.Duration
+	// MaxBytes of a bundle; MaxBytes.
+	MaxBytes int
+	// Gates are asked before a revision replaces another one, in order.
+	Gates []Gate
+}
+
+func (o Options) withDefaults() Options {
+	if o.Deadline <= 0 {
+		o.Deadline = 250 * time.Millisecond
+	}
+	if o.CatalogDeadline <= 0 {
+		o.CatalogDeadline = 5 * time.Second
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = MaxBytes
+	}
+	return o
+}
+
+// build is a revision in the making.
+type build struct {
+	options  Options
+	bundle   Bundle
+	doc      *document
+	mods     *modules
+	compiler *ast.Compiler
+	revision *Revision
+	warnings []Problem
+}
+
+// Compile makes a revision of a bundle, or says everything that is wrong with
+// it as a *BundleError. It has no effect on any other revision.
+func Compile(ctx context.Context, bundle Bundle, options Options) (revision *Revision, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			revision, err = nil, newBundleError([]Problem{{Code: CodeInternal, Message: fmt.Sprintf("panic: %v", r)}})
+		}
+	}()
+	b := &build{options: options.withDefaults(), bundle: bundle.clone()}
+	for _, step := range []func(context.Context) []Problem{b.read, b.compile, b.prepare, b.evaluate} {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("compiling the policy: %w", err)
+		}
+		if problems := step(ctx); len(problems) > 0 {
+			quoteLines(problems, b.texts())
+			return nil, newBundleError(problems)
+		}
+	}
+	quoteLines(b.warnings, b.texts())
+	sortProblems(b.warnings)
+	b.revision.warnings = b.warnings
+	return b.revision, nil
+}
+
+func (b *build) texts() map[string][]byte {
+	texts := map[string][]byte{}
+	for name, text := range b.bundle.Files {
+		texts[name] = text
+	}
+	if b.mods != nil {
+		for name, text := range b.mods.texts {
+			texts[name] = text
+		}
+	}
+	return texts
+}
+
+// read parses everything, and reports what is wrong with all of the files at once.
+func (b *build) read(context.Context) []Problem {
+	problems, warnings := b.bundle.checkSize(b.options.MaxBytes)
+	if len(problems) > 0 {
+		return problems
+	}
+	b.warnings = warnings
+	if b.bundle.isEmpty() {
+		return []Problem{{Code: CodeEmpty, Message: "the policy is empty: no holdshort.config and no rules",
+			Try: "a data.yaml with holdshort: {config: {flavors: …, queues: …}}"}}
+	}
+	var dataProblems []Problem
+	b.doc, dataProblems = readData(b.bundle)
+	if len(dataProblems) == 0 {
+		dataProblems = b.checkConfig()
+	}
+	b.mods, problems = readModules(b.bundle, capabilities())
+	return append(problems, dataProblems...)
+}
+
+func (b Bundle) isEmpty() bool {
+	return len(b.namesOf(kindData)) == 0 && len(b.namesOf(kindModule)) == 0
+}
+
+// checkConfig holds holdshort.config against its type, whether or not a rule
+// reads it: a key that nothing reads is a misspelt one.
+func (b *build) checkConfig() []Problem {
+	config, there := b.configValue()
+	if !there {
+		return nil
+	}
+	value, err := ast.InterfaceToValue(config)
+	if err != nil {
+		return []Problem{{Code: CodeData, Message: "holdshort.config: " + err.Error()}}
+	}
+	var decoded policies.Config
+	var problems []Problem
+	for _, p := range decode(nil, value, &decoded) {
+		problems = append(problems, b.inData(CodeData, p))
+	}
+	return problems
+}
+
+func (b *build) configValue() (any, bool) {
+	top, ok := b.doc.root["holdshort"].(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	config, there := top["config"]
+	return config, there
+}
+
+// inData places a problem at a path below holdshort.config.
+func (b *build) inData(code string, p fieldProblem) Problem {
+	at, _ := b.doc.find(append(fieldPath{"holdshort", "config"}, p.path...))
+	return Problem{File: at.file, Row: at.row, Col: at.col, Code: code, Message: p.message, Try: p.try}
+}
+
+func (b *build) compile(context.Context) []Problem {
+	b.mods.addLocated()
+	b.compiler = ast.NewCompiler().WithCapabilities(capabilities()).WithStrict(true).
+		WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false)
+	b.compiler.SetErrorLimit(0)
+	b.compiler.Compile(b.mods.byFile)
+	if b.compiler.Failed() {
+		return unlocated(fromOPA("", b.compiler.Errors))
+	}
+	return checkTypes(b.compiler)
+}
+
+// prepare readies one query per group and finds out what each of them reads.
+func (b *build) prepare(ctx context.Context) []Problem {
+	data, err := ast.InterfaceToValue(b.doc.root)
+	if err != nil {
+		return []Problem{{Code: CodeInternal, Message: "storing the data: " + err.Error()}}
+	}
+	store := inmem.NewFromASTObject(data.(ast.Object))
+	b.revision = &Revision{digest: b.bundle.Digest(), bundle: b.bundle, deadline: b.options.Deadline,
+		encoder: newEncoder(), probes: map[string]*probe{}, compiler: b.compiler}
+	var problems []Problem
+	for _, group := range []string{groupCatalog, groupClassify, groupDeny, groupWarn, groupHold} {
+		seen, found, err := readsOf(b.compiler, group)
+		problems = append(problems, found...)
+		if err != nil {
+			return append(problems, Problem{Code: CodeInternal, Message: err.Error()})
+		}
+		p := &probe{group: group, fields: fieldsOf(group), seen: seen}
+		p.query, err = rego.New(rego.Query(probeText(p.fields)), rego.Compiler(b.compiler), rego.Store(store),
+			rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
+		if err != nil {
+			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})
+		}
+		b.revision.probes[group] = p
+	}
+	return problems
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// shape is what a field of the contract must be.
+type shape int
+
+const (
+	shapeObject shape = iota
+	shapeString
+	shapeNumber
+	shapeOrder   // array of numbers and strings
+	shapeStrings // array of strings
+	shapeReasons // set of reasons
+)
+
+func (s shape) String() string {
+	return [...]string{"an object", "a string", "a number", "an array of numbers and strings",
+		"an array of strings", "a set of reasons"}[s]
+}
+
+// field is one rule of the contract: what a policy may define, and holdshort asks.
+type field struct {
+	group    string // catalog, classify, deny, warn, hold
+	name     string // of the rule within the group's package; empty for the sets
+	required bool
+	shape    shape
+}
+
+// path is classify.queue, or deny.
+func (f field) path() string {
+	if f.name == "" {
+		return f.group
+	}
+	return f.group + "." + f.name
+}
+
+func (f field) ref() ast.Ref {
+	ref := policyRef()
+	for _, part := range strings.Split(f.path(), ".") {
+		ref = append(ref, ast.StringTerm(part))
+	}
+	return ref
+}
+
+func policyRef() ast.Ref {
+	return ast.Ref{ast.DefaultRootDocument.Copy(), ast.StringTerm("holdshort"), ast.StringTerm("policy")}
+}
+
+// The groups: what is asked together, in one query.
+const (
+	groupCatalog  = "catalog"
+	groupClassify = "classify"
+	groupDeny     = "deny"
+	groupWarn     = "warn"
+	groupHold     = "hold"
+)
+
+func contract() []field {
+	return []field{
+		{groupCatalog, "queues", true, shapeObject},
+		{groupCatalog, "flavors", true, shapeObject},
+		{groupCatalog, "resources", false, shapeObject},
+		{groupCatalog, "unreserved", false, shapeString},
+		{groupClassify, "queue", true, shapeString},
+		{groupClassify, "priority", true, shapeNumber},
+		{groupClassify, "order", false, shapeOrder},
+		{groupClassify, "flavors", false, shapeStrings},
+		{groupClassify, "user", false, shapeString},
+		{groupDeny, "", false, shapeReasons},
+		{groupWarn, "", false, shapeReasons},
+		{groupHold, "", false, shapeReasons},
+	}
+}
+
+// fieldsOf are the contract's fields of a group.
+func fieldsOf(group string) []field {
+	return slices.DeleteFunc(contract(), func(f field) bool { return f.group != group })
+}
+
+// laterFields belong to the contract but not yet to this build. A policy that
+// defines one expects it to count, so it is refused rather than ignored.
+func laterFields() []string {
+	return []string{"catalog.cohorts", "catalog.fairSharing", "catalog.kinds",
+		"classify.preemptible", "classify.minRuntimeSeconds", "classify.maxRuntimeSeconds",
+		"mutate", "protect"}
+}
+
+// mayRead are the parts of input that a group sees. The others are never there,
+// so a rule that reads one could only ever be undefined.
+func mayRead(group string) []string {
+	switch group {
+	case groupClassify:
+		return []string{"workload", "namespace", "job"}
+	case groupDeny, groupWarn:
+		return []string{"workload", "namespace", "job", "request", "old"}
+	case groupHold:
+		return []string{"workload", "verdict", "usage", "capacity", "now_ns"}
+	default:
+		return nil
+	}
+}
+
+// whyNot explains a refusal of mayRead.
+func whyNot(group, part string) (message, try string) {
+	switch {
+	case group == groupCatalog && (part == "now_ns" || part == "capacity"):
+		return "a catalog that depends on " + part + " is not supported yet", "quotas from config alone"
+	case group == groupCatalog:
+		return "the catalog is the same for every workload and sees no input", "data.holdshort.config"
+	case group == groupClassify && (part == "now_ns" || part == "usage" || part == "capacity"):
+		return "classify is evaluated once per workload, so it cannot see " + part, "the same in a hold rule"
+	case part == "namespace" && group == groupHold:
+		return "hold does not see the namespace", "input.workload.namespace, or decide it in classify"
+	}
+	return "", ""
+}
+
+// inputParts are all parts of input.
+func inputParts() []string {
+	return []string{"workload", "namespace", "job", "request", "old", "verdict", "usage", "capacity", "now_ns"}
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Gate has a say before a revision replaces another one; old is nil for the
+// first. An error keeps the old one.
+type Gate func(ctx context.Context, old, candidate *Revision) error
+
+// Engine holds the revision in force.
+type Engine struct {
+	options Options
+	active  atomic.Pointer[Revision]
+
+	mu        sync.Mutex // one activation at a time
+	listeners []func(*Revision)
+}
+
+// New is an engine with no policy in force.
+func New(options Options) *Engine { return &Engine{options: options} }
+
+// Active is the revision in force; nil before the first.
+func (e *Engine) Active() *Revision { return e.active.Load() }
+
+// Activate compiles a bundle, asks the gates and puts it in force. The same
+// content as is in force changes nothing. On any error the last good revision
+// stays; errors of the bundle itself are *BundleError.
+func (e *Engine) Activate(ctx context.Context, bundle Bundle) (*Revision, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.Active()
+	if old != nil && old.Digest() == bundle.Digest() {
+		return old, nil
+	}
+	candidate, err := Compile(ctx, bundle, e.options)
+	if err != nil {
+		return nil, err
+	}
+	for _, gate := range e.options.Gates {
+		if err := gate(ctx, old, candidate); err != nil {
+			return nil, fmt.Errorf("revision %s may not replace the one in force: %w", candidate.Digest(), err)
+		}
+	}
+	e.active.Store(candidate)
+	for _, listener := range e.listeners {
+		listener(candidate)
+	}
+	return candidate, nil
+}
+
+// Subscribe has f called after each swap, in the goroutine that activates; f
+// must return quickly and must not activate anything itself. There is no end to
+// a subscription: engines live as long as their process.
+func (e *Engine) Subscribe(f func(*Revision)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.listeners = append(e.listeners, f)
+}

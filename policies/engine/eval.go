@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Codes of evaluation errors.
+const (
+	EvalUndefined = "undefined" // a required field has no value
+	EvalConflict  = "conflict"  // rules give different values
+	EvalBuiltin   = "builtin"   // a built-in was given what it cannot work with
+	EvalType      = "type"      // the value is not what the contract wants
+	EvalDeadline  = "deadline"  // it took too long
+	EvalInternal  = "internal"
+)
+
+// EvalError says why a policy gave no answer. It is not "no".
+type EvalError struct {
+	Entrypoint string // classify.queue, hold
+	Code       string
+	At         string // file:row of the rule, if known
+	Message    string
+}
+
+// Error is file:row: entrypoint: message.
+func (e *EvalError) Error() string {
+	text := e.Entrypoint + ": " + e.Message
+	if e.At != "" {
+		text = e.At + ": " + text
+	}
+	return text
+}
+
+// probe asks for the fields of one group in one query. Each field is wrapped in
+// an array comprehension, so that an undefined one is [] instead of taking the
+// others with it.
+type probe struct {
+	group  string
+	fields []field
+	seen   *view
+	query  rego.PreparedEvalQuery
+}
+
+// probeText is the query: x := {"classify.queue": [v | v := data.….queue], …}.
+func probeText(fields []field) string {
+	parts := make([]string, len(fields))
+	for i, f := range fields {
+		ref := f.ref().String()
+		if f.shape == shapeReasons {
+			ref = locatedRef(f)
+		}
+		parts[i] = fmt.Sprintf("%q: [v | v := %s]", f.path(), ref)
+	}
+	return "x := {" + strings.Join(parts, ", ") + "}"
+}
+
+// run evaluates; the result maps each field's path to [] or [value].
+func (p *probe) run(ctx context.Context, e *encoder, in *policies.Input, limit time.Duration) (result ast.Object, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			result, err = nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: fmt.Sprintf("panic: %v", r)}
+		}
+	}()
+	input, err := e.input(in, p.seen)
+	if err != nil {
+		return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "building input: " + err.Error()}
+	}
+	// OPA's own watch of the context costs a goroutine for each evaluation.
+	cancel := topdown.NewCancel()
+	timer := time.AfterFunc(limit, cancel.Cancel)
+	defer timer.Stop()
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, cancel.Cancel)()
+	}
+	set, err := p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(cancel),
+		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
+	if err != nil {
+		return nil, p.explain(ctx, err, limit)
+	}
+	if len(set) == 1 {
+		if term, ok := set[0].Bindings["x"].(*ast.Term); ok {
+			if object, ok := term.Value.(ast.Object); ok {
+				return object, nil
+			}
+		}
+	}
+	return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "the query gave no result"}
+}
+
+// rawTerm leaves results as they are: stores here never change, so terms stay valid.
+func rawTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
+
+func (p *probe) explain(ctx context.Context, err error, limit time.Duration) error {
+	if topdown.IsCancel(err) || errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil {
+			return fmt.Errorf("evaluating %s: %w", p.group, ctx.Err())
+		}
+		return &EvalError{Entrypoint: p.group, Code: EvalDeadline,
+			Message: fmt.Sprintf("took longer than %s and was stopped. Try: look up by key instead of searching", limit)}
+	}
+	failed := &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: err.Error()}
+	var opaError *topdown.Error
+	if !errors.As(err, &opaError) {
+		return failed
+	}
+	failed.Message = strings.ReplaceAll(opaError.Message, locatedSuffix, "")
+	if opaError.Location != nil {
+		failed.At = position(opaError.Location.File, opaError.Location.Row)
+	}
+	switch opaError.Code {
+	case topdown.ConflictErr, topdown.WithMergeErr:
+		failed.Code = EvalConflict
+	case topdown.BuiltinErr:
+		failed.Code = EvalBuiltin
+	case topdown.TypeErr:
+		failed.Code = EvalType
+	}
+	return failed
+}
+
+// answer is the value of a field, nil if it is undefined.
+func answer(result ast.Object, f field) ast.Value {
+	term := result.Get(ast.StringTerm(f.path()))
+	if term == nil {
+		return nil
+	}
+	array, ok := term.Value.(*ast.Array)
+	if !ok || array.Len() == 0 {
+		return nil
+	}
+	return array.Elem(0).Value
+}

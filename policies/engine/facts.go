@@ -1,0 +1,38 @@
+package engine
+
+import "github.com/holdshort/holdshort/policies"
+
+// HasHold says whether any rule can hold a workload, the default ones included.
+func (r *Revision) HasHold() bool { return r.has(groupHold) }
+
+// HasDeny says whether any rule can deny a workload.
+func (r *Revision) HasDeny() bool { return r.has(groupDeny) }
+
+// HasWarn says whether any rule can warn.
+func (r *Revision) HasWarn() bool { return r.has(groupWarn) }
+
+func (r *Revision) has(group string) bool { return len(r.rules(r.probes[group].fields[0])) > 0 }
+
+// HoldApplies says whether hold can have anything to say of a workload with
+// these labels: without rules of the policy's own, only the priority class is
+// looked at. It saves an evaluation for most workloads of most policies.
+func (r *Revision) HoldApplies(labels map[string]string) bool {
+	if !r.HasHold() {
+		return false
+	}
+	return !r.isDefault(r.probes[groupHold].fields[0]) || labels[policies.LabelPriority] != ""
+}
+
+// ReadsJob says whether any rule reads the raw Job, input.job; it need not be
+// given otherwise.
+func (r *Revision) ReadsJob() bool {
+	return r.Reads(groupClassify, "job") || r.Reads(groupDeny, "job") || r.Reads(groupWarn, "job")
+}
+
+// Reads says whether the rules of an entrypoint (classify, deny, warn, hold)
+// read a part of input, such as workload or now_ns. What they don't read cannot
+// change their answer.
+func (r *Revision) Reads(entrypoint, part string) bool {
+	p, ok := r.probes[entrypoint]
+	return ok && p.seen.part(part) != nil
+}

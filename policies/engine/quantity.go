@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// limit reads one quota: a number, a Kubernetes quantity, or {nominal: …}. The
+// last part of the path is the resource, which says what the unit is.
+func (d *decoder) limit(path fieldPath, v ast.Value, into *policies.Limit) {
+	object, ok := v.(ast.Object)
+	if !ok {
+		into.Nominal = d.amount(path, path[len(path)-1], v)
+		return
+	}
+	nominal := object.Get(ast.StringTerm("nominal"))
+	if nominal == nil {
+		d.fail(path, "", "%s is missing", path.with("nominal"))
+	} else {
+		into.Nominal = d.amount(path.with("nominal"), path[len(path)-1], nominal.Value)
+	}
+	object.Foreach(func(key, _ *ast.Term) {
+		if keyText(key) != "nominal" {
+			d.unknownKey(path, key, []string{"nominal"})
+		}
+	})
+}
+
+func (d *decoder) amount(path fieldPath, name string, v ast.Value) int64 {
+	var text string
+	switch v := v.(type) {
+	case ast.Number:
+		text = string(v)
+	case ast.String:
+		text = string(v)
+	default:
+		d.wrongType(path, `an amount such as 4 or "64Gi"`, v)
+		return 0
+	}
+	n, err := parseAmount(name, text)
+	if err != nil {
+		d.fail(path, "", "%s: %v", path, err)
+	}
+	return n
+}
+
+// parseAmount is exact: what is finer than the resource's unit is refused
+// rather than rounded, since a quota that isn't what was written is no quota.
+func parseAmount(name, text string) (int64, error) {
+	if len(text) > 64 {
+		return 0, fmt.Errorf("%.20s… is not an amount", text)
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an amount such as 4 or \"64Gi\"", text)
+	}
+	if q.Sign() < 0 {
+		return 0, fmt.Errorf("%s is negative. Try: 0 or more", text)
+	}
+	n, err := policies.Amount(name, q)
+	if err != nil {
+		return 0, err
+	}
+	back, unit := resource.NewQuantity(n, resource.DecimalSI), "whole units"
+	if name == "cpu" {
+		back, unit = resource.NewMilliQuantity(n, resource.DecimalSI), "thousandths of a core"
+	}
+	if q.Cmp(*back) != 0 {
+		return 0, fmt.Errorf("%s: %s is counted in %s", text, name, unit)
+	}
+	return n, nil
+}

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/dependencies"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// view is the part of input that the rules of a group read: only that is built.
+// all means everything below.
+type view struct {
+	all   bool
+	parts map[string]*view
+}
+
+// part is the view of a field; nil if nobody reads it. A nil view sees nothing.
+func (v *view) part(name string) *view {
+	switch {
+	case v == nil:
+		return nil
+	case v.all:
+		return v
+	default:
+		return v.parts[name]
+	}
+}
+
+func (v *view) add(path []string) {
+	for _, name := range path {
+		if v.all {
+			return
+		}
+		next, ok := v.parts[name]
+		if !ok {
+			next = &view{parts: map[string]*view{}}
+			v.parts[name] = next
+		}
+		v = next
+	}
+	v.all, v.parts = true, nil
+}
+
+// restrict leaves only what the group may see.
+func (v *view) restrict(group string) *view {
+	seen := &view{parts: map[string]*view{}}
+	for _, name := range mayRead(group) {
+		if part := v.part(name); part != nil {
+			seen.parts[name] = part
+		}
+	}
+	return seen
+}
+
+// readsOf finds what the rules of a group depend on, through helpers and
+// library too, and refuses what the contract does not give them.
+func readsOf(compiler *ast.Compiler, group string) (*view, []Problem, error) {
+	seen := &view{parts: map[string]*view{}}
+	var problems []Problem
+	for _, f := range fieldsOf(group) {
+		if len(compiler.GetRules(f.ref())) == 0 {
+			continue
+		}
+		refs, err := dependencies.Base(compiler, f.ref())
+		if err != nil {
+			return nil, nil, fmt.Errorf("finding what %s reads: %w", f.path(), err)
+		}
+		for _, ref := range refs {
+			path := constantPath(ref)
+			if message, try := checkRead(f, keyText(ref[0]), path); message != "" {
+				problems = append(problems, problemAt(ref[0].Location, CodeReads, f.path()+": "+message, try))
+			}
+			if ref[0].Equal(ast.InputRootDocument) {
+				seen.add(path)
+			}
+		}
+	}
+	return seen.restrict(group), problems, nil
+}
+
+// constantPath is the constant beginning of a ref, without its root.
+func constantPath(ref ast.Ref) []string {
+	var path []string
+	for _, term := range ref[1:] {
+		key, ok := term.Value.(ast.String)
+		if !ok {
+			break
+		}
+		path = append(path, string(key))
+	}
+	return path
+}
+
+func checkRead(f field, root string, path []string) (message, try string) {
+	if len(path) == 0 {
+		return "", "" // all of it: what isn't granted simply isn't there
+	}
+	if root == "input" {
+		return checkInputRead(f, path)
+	}
+	return checkDataRead(path)
+}
+
+func checkInputRead(f field, path []string) (message, try string) {
+	if slices.Contains(mayRead(f.group), path[0]) {
+		return "", ""
+	}
+	if message, try = whyNot(f.group, path[0]); message != "" {
+		return message, try
+	}
+	known := mayRead(f.group)
+	if slices.Contains(inputParts(), path[0]) {
+		return "it does not see input." + path[0], "one of input." + strings.Join(known, ", input.")
+	}
+	if guess := nearest(path[0], known); guess != "" {
+		return "there is no input." + path[0], "input." + guess
+	}
+	return "there is no input." + path[0], "one of input." + strings.Join(known, ", input.")
+}
+
+// checkDataRead refuses references to data that no bundle can have.
+func checkDataRead(path []string) (message, try string) {
+	full := "data." + strings.Join(path, ".")
+	switch {
+	case path[0] != "holdshort":
+		return "there is no " + full, "data.holdshort.config"
+	case len(path) == 1:
+		return "", ""
+	case path[1] != "config":
+		return "there is no " + full + ", neither rule nor data", "data.holdshort.config, or a rule of that name"
+	case len(path) == 2:
+		return "", ""
+	}
+	_, known := structFields(reflect.TypeFor[policies.Config]())
+	if slices.Contains(known, path[2]) {
+		return "", ""
+	}
+	guess := nearest(path[2], known)
+	if guess == "" {
+		guess = "custom." + path[2]
+	}
+	return "there is no " + strconv.Quote(path[2]) + " in holdshort.config", "data.holdshort.config." + guess
+}

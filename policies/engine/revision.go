@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Revision is one compiled bundle. It never changes and may be used by many
+// goroutines at once.
+type Revision struct {
+	digest   string
+	bundle   Bundle
+	deadline time.Duration
+	catalog  *policies.Catalog
+	warnings []Problem
+	encoder  *encoder
+	probes   map[string]*probe
+	compiler *ast.Compiler
+}
+
+// Digest names the content of the bundle.
+func (r *Revision) Digest() string { return r.digest }
+
+// Source is where the bundle came from.
+func (r *Revision) Source() string { return r.bundle.Source }
+
+// Bundle is a copy of the text that the revision was made of, to be kept for a restart.
+func (r *Revision) Bundle() Bundle { return r.bundle.clone() }
+
+// Catalog is what exists. Callers must not change it.
+func (r *Revision) Catalog() *policies.Catalog { return r.catalog }
+
+// Warnings are what looks wrong but is allowed.
+func (r *Revision) Warnings() []Problem { return slices.Clone(r.warnings) }
+
+// Classify says where a workload belongs. Only Workload, Namespace and Job of
+// the input are seen.
+func (r *Revision) Classify(ctx context.Context, in *policies.Input) (policies.Verdict, error) {
+	if in.Workload == nil {
+		return policies.Verdict{}, fmt.Errorf("classifying: no workload given")
+	}
+	probe := r.probes[groupClassify]
+	result, err := probe.run(ctx, r.encoder, in, r.deadline)
+	if err != nil {
+		return policies.Verdict{}, err
+	}
+	verdict := policies.Verdict{User: in.Workload.User}
+	targets := map[string]any{"queue": &verdict.Queue, "priority": &verdict.Priority,
+		"order": &verdict.Order, "flavors": &verdict.Flavors, "user": &verdict.User}
+	for _, f := range probe.fields {
+		value := answer(result, f)
+		if value == nil {
+			if f.required {
+				return policies.Verdict{}, r.evalError(f, EvalUndefined, "no rule gives a value for this Job")
+			}
+			continue
+		}
+		if problems := decode(fieldPath{f.name}, value, targets[f.name]); len(problems) > 0 {
+			return policies.Verdict{}, r.evalError(f, EvalType, problems[0].message)
+		}
+	}
+	if err := r.checkFlavors(verdict.Flavors); err != nil {
+		return policies.Verdict{}, err
+	}
+	return verdict, nil
+}
+
+func (r *Revision) checkFlavors(flavors []string) error {
+	for i, name := range flavors {
+		f := field{group: groupClassify, name: "flavors"}
+		if _, ok := r.catalog.Flavors[name]; !ok {
+			return r.evalError(f, EvalType, fmt.Sprintf("flavors[%d]: there is no flavor %q", i, name))
+		}
+		if slices.Index(flavors, name) < i {
+			return r.evalError(f, EvalType, fmt.Sprintf("flavors[%d]: %q is there twice", i, name))
+		}
+	}
+	return nil
+}
+
+// Deny says why a workload must not be; nothing means that nothing is against it.
+func (r *Revision) Deny(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+	return r.reasons(ctx, groupDeny, in)
+}
+
+// Warn says what the one who creates a workload should know.
+func (r *Revision) Warn(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+	return r.reasons(ctx, groupWarn, in)
+}
+
+// Hold says why a workload must not start now.
+func (r *Revision) Hold(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+	return r.reasons(ctx, groupHold, in)
+}
+
+func (r *Revision) reasons(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {
+	probe := r.probes[group]
+	f := probe.fields[0]
+	if len(r.rules(f)) == 0 {
+		return nil, nil
+	}
+	if in.Workload == nil {
+		return nil, fmt.Errorf("evaluating %s: no workload given", group)
+	}
+	result, err := probe.run(ctx, r.encoder, in, r.deadline)
+	if err != nil {
+		return nil, err
+	}
+	value := answer(result, f)
+	if value == nil {
+		return nil, r.evalError(f, EvalUndefined, "the set itself is undefined")
+	}
+	set, ok := value.(ast.Set)
+	if !ok {
+		return nil, r.evalError(f, EvalType, "want a set, got "+describe(value))
+	}
+	reasons := make([]policies.Reason, 0, set.Len())
+	for _, element := range set.Slice() {
+		reason, err := r.reason(f, element)
+		if err != nil {
+			return nil, err
+		}
+		reasons = append(reasons, reason)
+	}
+	return sortedReasons(reasons), nil
+}
+
+// reason reads an element of a located set: [reason, "file:row"].
+func (r *Revision) reason(f field, element *ast.Term) (policies.Reason, error) {
+	pair, ok := element.Value.(*ast.Array)
+	if !ok || pair.Len() != 2 {
+		return policies.Reason{}, r.evalError(f, EvalInternal, "a reason without its place")
+	}
+	at := keyText(pair.Elem(1))
+	var reason policies.Reason
+	if problems := decode(nil, pair.Elem(0).Value, &reason); len(problems) > 0 {
+		return policies.Reason{}, &EvalError{Entrypoint: f.path(), Code: EvalType, At: at,
+			Message: strings.TrimPrefix(problems[0].message, ": ")}
+	}
+	if reason.Code == "" || reason.Message == "" {
+		return policies.Reason{}, &EvalError{Entrypoint: f.path(), Code: EvalType, At: at,
+			Message: "a reason needs a code and a message"}
+	}
+	reason.RuleAt = at
+	return reason, nil
+}
+
+// sortedReasons drops what two rules say alike.
+func sortedReasons(reasons []policies.Reason) []policies.Reason {
+	slices.SortFunc(reasons, func(a, b policies.Reason) int {
+		return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message),
+			cmp.Compare(a.UntilNS, b.UntilNS), cmp.Compare(a.Docs, b.Docs), cmp.Compare(a.RuleAt, b.RuleAt))
+	})
+	return slices.CompactFunc(reasons, func(a, b policies.Reason) bool {
+		a.RuleAt, b.RuleAt = "", ""
+		return a == b
+	})
+}
+
+// evalError blames the field's first rule, which is the only one in most policies.
+func (r *Revision) evalError(f field, code, message string) *EvalError {
+	failed := &EvalError{Entrypoint: f.path(), Code: code, Message: message}
+	if rules := r.rules(f); len(rules) > 0 {
+		failed.At = position(rules[0].Location.File, rules[0].Location.Row)
+	}
+	return failed
+}
+
+// rules of a field, in the order of their places.
+func (r *Revision) rules(f field) []*ast.Rule {
+	rules := r.compiler.GetRules(f.ref())
+	slices.SortFunc(rules, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
+	return rules
+}
+
+// isDefault says whether a field is left to the embedded rules.
+func (r *Revision) isDefault(f field) bool {
+	return !slices.ContainsFunc(r.rules(f), func(rule *ast.Rule) bool {
+		return !strings.HasPrefix(rule.Location.File, defaultsPrefix)
+	})
+}

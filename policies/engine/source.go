@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ReadDir reads a folder. Hidden files and folders are ignored; of a mounted
+// ConfigMap, where Kubernetes keeps the files behind the symlink ..data, that is
+// what is read, so that no file is seen twice or half-updated.
+func ReadDir(folder string) (Bundle, error) {
+	root, err := resolveRoot(folder)
+	if err != nil {
+		return Bundle{}, fmt.Errorf("reading bundle: %w", err)
+	}
+	reader := dirReader{root: root, files: map[string][]byte{}}
+	if err := filepath.WalkDir(root, reader.visit); err != nil {
+		return Bundle{}, fmt.Errorf("reading bundle: %w", err)
+	}
+	if len(reader.problems) > 0 {
+		return Bundle{}, newBundleError(reader.problems)
+	}
+	return Bundle{Source: "folder " + folder, Files: reader.files}, nil
+}
+
+func resolveRoot(folder string) (string, error) {
+	if mounted := filepath.Join(folder, "..data"); isDir(mounted) {
+		folder = mounted
+	}
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", err
+	}
+	if !isDir(root) {
+		return "", fmt.Errorf("%s is not a folder. Try: the folder that has data.yaml in it", folder)
+	}
+	return root, nil
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+type dirReader struct {
+	root     string
+	files    map[string][]byte
+	bytes    int
+	problems []Problem
+}
+
+func (r *dirReader) visit(name string, entry fs.DirEntry, err error) error {
+	if err != nil {
+		return err
+	}
+	if name != r.root && strings.HasPrefix(entry.Name(), ".") {
+		if entry.IsDir() {
+			return filepath.SkipDir
+		}
+		return nil
+	}
+	info, err := os.Stat(name) // follows a symlinked file
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return r.add(name)
+}
+
+func (r *dirReader) add(name string) error {
+	relative, err := filepath.Rel(r.root, name)
+	if err != nil {
+		return err
+	}
+	relative = filepath.ToSlash(relative)
+	kind := kindOf(relative)
+	if kind == kindOther {
+		return nil
+	}
+	if kind == kindData && path.Dir(relative) != "." {
+		// Rego's own tools would put such data under the folder's name.
+		r.problems = append(r.problems, Problem{File: relative, Code: CodeData,
+			Message: "data belongs at the top of the bundle", Try: "move it beside data.yaml as " +
+				strings.ReplaceAll(path.Dir(relative), "/", "-") + ".data.yaml"})
+		return nil
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if r.bytes += len(content); r.bytes > 16*MaxBytes {
+		return errors.New("far more text than a policy has. Try: point at the bundle's folder itself")
+	}
+	r.files[relative] = content
+	return nil
+}
+
+// FromConfigMaps makes a bundle of the data of ConfigMaps by name. Files are
+// named configmap/key. Keys that are neither Rego nor data are ignored.
+func FromConfigMaps(configMaps map[string]map[string]string) (Bundle, error) {
+	bundle := Bundle{Files: map[string][]byte{}}
+	names := slices.Sorted(maps.Keys(configMaps))
+	for _, name := range names {
+		for key, content := range configMaps[name] {
+			if kindOf(key) != kindOther {
+				bundle.Files[name+"/"+key] = []byte(content)
+			}
+		}
+	}
+	bundle.Source = "configmap " + strings.Join(names, ", ")
+	if problems, _ := bundle.checkSize(MaxBytes); len(problems) > 0 {
+		return Bundle{}, newBundleError(problems)
+	}
+	return bundle, nil
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// validator checks what the types of a catalog cannot say.
+type validator struct {
+	catalog  *policies.Catalog
+	problems []fieldProblem
+	warnings []fieldProblem
+	name     *regexp.Regexp
+	resource *regexp.Regexp
+}
+
+// mostSeconds keeps durations far from where nanoseconds overflow.
+const mostSeconds = 10 * 365 * 24 * 3600
+
+func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
+	v := &validator{
+		catalog:  catalog,
+		name:     regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`),
+		resource: regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`),
+	}
+	for _, name := range slices.Sorted(maps.Keys(catalog.Flavors)) {
+		v.flavor(fieldPath{"flavors", name}, name, catalog.Flavors[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(catalog.Queues)) {
+		v.queue(fieldPath{"queues", name}, name, catalog.Queues[name])
+	}
+	oneOf(v, fieldPath{"unreserved"}, catalog.Unreserved, policies.UnreservedCharge, policies.UnreservedSuspend)
+	v.patterns(fieldPath{"resources", "unlimited"}, catalog.Resources.Unlimited)
+	v.patterns(fieldPath{"resources", "ignored"}, catalog.Resources.Ignored)
+	return v.problems, v.warnings
+}
+
+func (v *validator) fail(path fieldPath, try, format string, args ...any) {
+	v.problems = append(v.problems, fieldProblem{path, path.String() + ": " + fmt.Sprintf(format, args...), try})
+}
+
+func (v *validator) warn(path fieldPath, try, format string, args ...any) {
+	v.warnings = append(v.warnings, fieldProblem{path, path.String() + ": " + fmt.Sprintf(format, args...), try})
+}
+
+func (v *validator) label(path fieldPath, what, name string) {
+	if !v.name.MatchString(name) {
+		v.fail(path, "lower-case letters, digits and -, at most 63", "%q cannot be the name of a %s", name, what)
+	}
+}
+
+func (v *validator) queue(path fieldPath, name string, q policies.Queue) {
+	v.label(path, "queue", name)
+	if len(q.Flavors) == 0 {
+		v.fail(path.with("flavors"), "the names of flavors, in order of preference", "a queue needs a flavor")
+	}
+	for i, flavor := range q.Flavors {
+		at := path.with("flavors").at(i)
+		v.knownFlavor(at, flavor)
+		if slices.Index(q.Flavors, flavor) < i {
+			v.fail(at, "name each flavor once", "%s is there twice", strconv.Quote(flavor))
+		}
+	}
+	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
+		v.quota(path.with("quota").with(flavor), flavor, q)
+	}
+	oneOf(v, path.with("strategy"), q.Strategy, policies.BestEffortFIFO, policies.StrictFIFO)
+	v.seconds(path.with("placementTimeoutSeconds"), q.PlacementTimeoutSeconds)
+	v.seconds(path.with("podsReadyTimeoutSeconds"), q.PodsReadyTimeoutSeconds)
+	v.seconds(path.with("backoff").with("baseSeconds"), q.Backoff.BaseSeconds)
+	v.seconds(path.with("backoff").with("maxSeconds"), q.Backoff.MaxSeconds)
+	if most := q.Backoff.MaxSeconds; most > 0 && most < q.Backoff.BaseSeconds {
+		v.fail(path.with("backoff"), "", "maxSeconds %d is below baseSeconds %d", most, q.Backoff.BaseSeconds)
+	}
+	v.namespaces(path.with("namespaces"), q.Namespaces)
+}
+
+func (v *validator) namespaces(path fieldPath, rule policies.NamespaceRule) {
+	if !rule.All && len(rule.Names) == 0 && len(rule.Labels) == 0 {
+		v.warn(path, "{all: true}, {names: […]} or {labels: {…}}", "the queue takes no Job from anywhere")
+	}
+	for i, name := range rule.Names {
+		v.label(path.with("names").at(i), "namespace", name)
+	}
+}
+
+func (v *validator) knownFlavor(path fieldPath, flavor string) {
+	if _, ok := v.catalog.Flavors[flavor]; ok {
+		return
+	}
+	known := slices.Sorted(maps.Keys(v.catalog.Flavors))
+	try := "one of " + strings.Join(known, ", ")
+	if len(known) == 0 {
+		try = "add it under flavors"
+	}
+	if guess := nearest(flavor, known); guess != "" {
+		try = guess
+	}
+	v.fail(path, try, "there is no flavor %q", flavor)
+}
+
+func (v *validator) quota(path fieldPath, flavor string, q policies.Queue) {
+	if !slices.Contains(q.Flavors, flavor) {
+		if _, exists := v.catalog.Flavors[flavor]; !exists {
+			v.knownFlavor(path, flavor)
+			return
+		}
+		v.fail(path, "add "+flavor+" to the queue's flavors", "a quota of a flavor that the queue does not list")
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Quota[flavor])) {
+		if !v.resource.MatchString(name) {
+			v.fail(path.with(name), "", "%q cannot be the name of a resource", name)
+		}
+		if limit := q.Quota[flavor][name]; limit.Nominal < 0 {
+			v.fail(path.with(name), "0 or more", "%d is negative", limit.Nominal)
+		}
+	}
+}
+
+func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
+	v.label(path, "flavor", name)
+	for _, key := range slices.Sorted(maps.Keys(f.NodeLabels)) {
+		if !v.resource.MatchString(key) {
+			v.fail(path.with("nodeLabels").with(key), "", "%q cannot be a label", key)
+		}
+	}
+	for i, taint := range f.Taints {
+		at := path.with("taints").at(i)
+		oneOf(v, at.with("effect"), taint.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
+		if !v.resource.MatchString(taint.Key) {
+			v.fail(at.with("key"), "", "%q cannot be the key of a taint", taint.Key)
+		}
+	}
+	for i, toleration := range f.Tolerations {
+		v.toleration(path.with("tolerations").at(i), toleration)
+	}
+	oneOf(v, path.with("verify"), f.Verify, policies.VerifyNodes, policies.VerifyNone)
+}
+
+func (v *validator) toleration(path fieldPath, t policies.Toleration) {
+	oneOf(v, path.with("operator"), t.Operator, "Equal", "Exists")
+	if t.Effect != "" {
+		oneOf(v, path.with("effect"), t.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
+	}
+	if t.Operator == "Exists" && t.Value != "" {
+		v.fail(path.with("value"), "leave it out, or operator: Equal", "Exists takes no value")
+	}
+	if t.Key == "" && t.Operator != "Exists" {
+		v.fail(path, "operator: Exists", "without a key only Exists means anything")
+	}
+	if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
+		v.fail(path.with("tolerationSeconds"), "effect: NoExecute", "only NoExecute ends after a time")
+	}
+}
+
+func (v *validator) seconds(path fieldPath, n int64) {
+	if n < 0 || n > mostSeconds {
+		v.fail(path, "0 (the default) or a number of seconds", "%d is no duration", n)
+	}
+}
+
+func (v *validator) patterns(path fieldPath, patterns []string) {
+	for i, pattern := range patterns {
+		if name := strings.TrimSuffix(pattern, "*"); name == "" || strings.Contains(name, "*") {
+			v.fail(path.at(i), "a name, or a beginning with * after it", "%q names no resource", pattern)
+		}
+	}
+}
+
+// oneOf checks an enumeration; empty stands for the default where there is one.
+func oneOf[T ~string](v *validator, path fieldPath, got T, allowed ...T) {
+	if slices.Contains(allowed, got) || got == "" && path[len(path)-1] != "effect" {
+		return
+	}
+	words := make([]string, len(allowed))
+	for i, word := range allowed {
+		words[i] = string(word)
+	}
+	try := "one of " + strings.Join(words, ", ")
+	if guess := nearest(string(got), words); guess != "" {
+		try = guess
+	}
+	v.fail(path, try, "unknown value %q", string(got))
+}
