@@ -1,0 +1,60 @@
+{{/* Name of the chart, for labels. */}}
+{{- define "holdshort.name" -}}
+{{- default .Chart.Name .Values.nameOverride | replace "." "-" | trunc 48 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/*
+Full name: the start of every object's name. A release's name may contain dots,
+start with a digit or be 53 characters long; a Service's may not, and the
+longest suffix, -policy-active, must fit into 63 characters.
+*/}}
+{{- define "holdshort.fullname" -}}
+{{- $name := .Values.fullnameOverride -}}
+{{- if not $name -}}
+{{- $chart := default .Chart.Name .Values.nameOverride -}}
+{{- $name = ternary .Release.Name (printf "%s-%s" .Release.Name $chart) (contains $chart .Release.Name) -}}
+{{- end -}}
+{{- $name = $name | replace "." "-" | trimPrefix "-" -}}
+{{- if not (regexMatch "^[a-z]" $name) -}}{{- $name = printf "h-%s" $name -}}{{- end -}}
+{{- $name | trunc 48 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "holdshort.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "holdshort.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "holdshort.labels" -}}
+{{ include "holdshort.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "holdshort.serviceAccount" -}}
+{{- default (ternary (include "holdshort.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{/* The ledger's identity, as the API server sees it. */}}
+{{- define "holdshort.ledgerUser" -}}
+{{- default (printf "system:serviceaccount:%s:%s" .Release.Namespace (include "holdshort.serviceAccount" .)) .Values.manager.username -}}
+{{- end -}}
+
+{{/*
+API version of MutatingAdmissionPolicy, empty if Jobs are not to be suspended by
+one. By what the server serves, never by its version: a server that emulates an
+older one keeps reporting its own.
+*/}}
+{{- define "holdshort.mutatingPolicyVersion" -}}
+{{- $served := "" -}}
+{{- range $v := list "v1alpha1" "v1beta1" "v1" -}}
+{{- if $.Capabilities.APIVersions.Has (printf "admissionregistration.k8s.io/%s/MutatingAdmissionPolicy" $v) -}}{{- $served = $v -}}{{- end -}}
+{{- end -}}
+{{- $want := toString .Values.admissionPolicies.mutating -}}
+{{- if eq $want "true" -}}{{- default "v1" $served -}}
+{{- else if eq $want "auto" -}}{{- $served -}}
+{{- end -}}
+{{- end -}}

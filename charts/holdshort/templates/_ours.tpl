@@ -1,0 +1,56 @@
+{{/*
+"Ours": a Job that holdshort looks after. One definition, rendered into the
+mutating and validating policies and the webhook; intake.Managed says the same
+in Go, and test/admission holds all of them against one table.
+*/}}
+
+{{/* The queue label. A selector matches the old object or the new one. */}}
+{{- define "holdshort.objectSelector" -}}
+matchExpressions:
+  - {key: holdshort.dev/queue, operator: Exists}
+{{- end -}}
+
+{{/* The namespaces that are managed. */}}
+{{- define "holdshort.namespaceSelector" -}}
+{{- with .Values.managedNamespaces.matchLabels }}
+matchLabels:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: [kube-system, kube-public, kube-node-lease, {{ .Release.Namespace }}]
+{{- with .Values.managedNamespaces.matchExpressions }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/*
+CEL: the Job in the variable given is ours, as far as labels of namespaces don't
+say it. Nobody else's child, and the built-in controller runs it.
+*/}}
+{{- define "holdshort.cel.ours" -}}
+(has({{ . }}.metadata.labels) && 'holdshort.dev/queue' in {{ . }}.metadata.labels
+&& !(has({{ . }}.metadata.ownerReferences) && {{ . }}.metadata.ownerReferences.exists(r,
+  has(r.controller) && r.controller && r.kind == 'JobSet' && r.apiVersion.startsWith('jobset.x-k8s.io/')))
+&& !(has({{ . }}.spec.managedBy) && !({{ . }}.spec.managedBy in ['', 'kubernetes.io/job-controller'])))
+{{- end -}}
+
+{{/* CEL: not a write of the ledger itself. */}}
+{{- define "holdshort.cel.notLedger" -}}
+request.userInfo.username != {{ include "holdshort.ledgerUser" . | toJson }}
+{{- end -}}
+
+{{/* CEL: garbage collection and finalizers never wait for us. */}}
+{{- define "holdshort.cel.notDeleting" -}}
+request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
+{{- end -}}
+
+{{/* The rule that every one of them matches on: Jobs, not their status. */}}
+{{- define "holdshort.jobRules" -}}
+- apiGroups: [batch]
+  apiVersions: [v1]
+  operations: {{ . }}
+  resources: [jobs]
+  scope: Namespaced
+{{- end -}}
