@@ -32,7 +32,7 @@ func podOf(spec corev1.PodSpec, env Env) (*corev1.Pod, *reason.Reason) {
 	pod.Spec.Containers = wrong.containers("containers", spec.Containers)
 	pod.Spec.InitContainers = wrong.containers("initContainers", spec.InitContainers)
 	if spec.Resources != nil {
-		pod.Spec.Resources = wrong.requirements("spec.template.spec.resources", *spec.Resources)
+		pod.Spec.Resources = wrong.requirements(path{}, *spec.Resources)
 	}
 	defaults := limitDefaults(env.LimitRanges)
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -116,21 +116,20 @@ func (p *problems) add(r reason.Reason) {
 func (p *problems) containers(field string, from []corev1.Container) []corev1.Container {
 	copies := slices.Clone(from)
 	for i := range copies {
-		path := fmt.Sprintf("spec.template.spec.%s[%d].resources", field, i)
-		copies[i].Resources = *p.requirements(path, copies[i].Resources)
+		copies[i].Resources = *p.requirements(path{field, i}, copies[i].Resources)
 	}
 	return copies
 }
 
 // requirements copies them, each amount at least 0: what is negative is no
 // credit for another container.
-func (p *problems) requirements(path string, r corev1.ResourceRequirements) *corev1.ResourceRequirements {
-	r.Requests = p.amounts(path+".requests", r.Requests)
-	r.Limits = p.amounts(path+".limits", r.Limits)
+func (p *problems) requirements(of path, r corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	r.Requests = p.amounts(of, "requests", r.Requests)
+	r.Limits = p.amounts(of, "limits", r.Limits)
 	return &r
 }
 
-func (p *problems) amounts(path string, from corev1.ResourceList) corev1.ResourceList {
+func (p *problems) amounts(of path, kind string, from corev1.ResourceList) corev1.ResourceList {
 	if len(from) == 0 {
 		return nil
 	}
@@ -147,19 +146,32 @@ func (p *problems) amounts(path string, from corev1.ResourceList) corev1.Resourc
 		copied[name] = q
 	}
 	if len(bad) > 0 {
-		p.badAmount(path, slices.Min(bad), from)
+		worst := slices.Min(bad)
+		p.badAmount(of.to(kind, worst), from[corev1.ResourceName(worst)])
 	}
 	return copied
 }
 
-func (p *problems) badAmount(path, name string, from corev1.ResourceList) {
-	q := from[corev1.ResourceName(name)]
-	path = fmt.Sprintf("%s[%s]", path, name)
+func (p *problems) badAmount(field string, q resource.Quantity) {
 	if q.Sign() < 0 {
-		p.add(reason.NegativeRequest(path, q.String()))
+		p.add(reason.NegativeRequest(field, q.String()))
 		return
 	}
-	p.add(reason.FractionalRequest(path, q.String()))
+	p.add(reason.FractionalRequest(field, q.String()))
+}
+
+// path leads to the resources of a container, or of the pod itself if it is
+// empty. It becomes text only when something is wrong.
+type path struct {
+	list  string
+	index int
+}
+
+func (p path) to(kind, name string) string {
+	if p.list == "" {
+		return fmt.Sprintf("spec.template.spec.resources.%s[%s]", kind, name)
+	}
+	return fmt.Sprintf("spec.template.spec.%s[%d].resources.%s[%s]", p.list, p.index, kind, name)
 }
 
 // fractional tells whether a device is asked for in parts. Only names with a
