@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+)
+
+func jobFailure(err error, namespace, name string) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return failure.New(fmt.Sprintf("kubectl holdshort jobs -n %s, or another namespace with -n", namespace),
+			"there is no Job %q in namespace %q", name, namespace)
+	case apierrors.IsForbidden(err):
+		return failure.New(mayRead("get", "jobs.batch", namespace),
+			"you may not read Job %q in namespace %q", name, namespace)
+	}
+	return other(err, fmt.Sprintf("reading Job %q in namespace %q", name, namespace))
+}
+
+func listFailure(err error, what, namespace string) error {
+	where := fmt.Sprintf("in namespace %q", namespace)
+	if namespace == "" {
+		where = "in all namespaces"
+	}
+	if apierrors.IsForbidden(err) {
+		try := "ask for the role view in that namespace"
+		if namespace == "" {
+			try = "one namespace with -n instead of -A"
+		}
+		return failure.New(try, "you may not list %s %s", what, where)
+	}
+	return other(err, fmt.Sprintf("listing %s %s", what, where))
+}
+
+func queueFailure(err error, name string) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		return failure.New("ask for the right to get, list and watch queues.holdshort.dev (the chart's view role)",
+			"you may not read Queues")
+	case apierrors.IsNotFound(err) && name != "" && notFoundNamed(err, name):
+		return failure.New("kubectl holdshort queues", "there is no Queue %q", name)
+	case apierrors.IsNotFound(err):
+		return failure.New("another cluster with --context, or install the chart: its CRDs bring Queues",
+			"this cluster knows no Queues: holdshort is not installed")
+	}
+	return other(err, "reading Queues")
+}
+
+// notFoundNamed tells a missing object from a missing resource type: the API
+// server names the object only in the first case.
+func notFoundNamed(err error, name string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Name == name
+}
+
+func other(err error, doing string) error {
+	var network net.Error
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return failure.New("log in again, or another user with --kubeconfig or --context",
+			"%s: the API server does not know who you are", doing)
+	case errors.As(err, &network):
+		return failure.New("kubectl cluster-info, with the same --kubeconfig and --context", "%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func mayRead(verb, resource, namespace string) string {
+	return fmt.Sprintf("kubectl auth can-i %s %s -n %s; the role view in that namespace is enough", verb, resource, namespace)
+}

@@ -1,0 +1,56 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+)
+
+// listFlags are those that every list takes.
+func (p *plugin) listFlags(c *cobra.Command, selector *string, follow *bool) {
+	p.outputFlags(c)
+	c.Flags().StringVarP(selector, "selector", "l", "", "label selector, as for kubectl get")
+	c.Flags().BoolVarP(follow, "watch", "w", false, "print the list, then every change")
+	c.Flags().BoolVar(&p.noHeader, "no-headers", false, "tables without their first line")
+}
+
+// noArgs is cobra.NoArgs with something to try.
+func noArgs(usage string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return failure.New(usage, "unexpected argument %q", args[0])
+	}
+}
+
+// names prints resource/name, one a line, as kubectl takes them back.
+func (p *plugin) names(resource string, count int, name func(int) string) error {
+	for i := range count {
+		if _, err := fmt.Fprintf(p.Streams.Out, "%s/%s\n", resource, name(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents prints each item as a document of its own; false if the format is
+// one for people.
+func documents[T any](p *plugin, items []T) (bool, error) {
+	switch p.format {
+	case render.FormatText, render.FormatWide:
+		return false, nil
+	}
+	for _, item := range items {
+		if p.format == render.FormatYAML {
+			fmt.Fprintln(p.Streams.Out, "---")
+		}
+		if _, err := render.Document(p.Streams.Out, p.format, item); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}

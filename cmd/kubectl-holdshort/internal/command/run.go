@@ -1,0 +1,119 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+)
+
+// Options are what the process has, so that a test can have something else.
+type Options struct {
+	Args    []string
+	Streams genericiooptions.IOStreams
+	Now     func() time.Time
+	Env     func(string) (string, bool)
+}
+
+// Run runs one command and returns its exit code.
+func Run(ctx context.Context, o Options) int {
+	root := newRoot(o)
+	root.SetArgs(o.Args)
+	err := root.ExecuteContext(ctx)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return failure.ExitOK // the user ended a watch
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		err = failure.New("kubectl holdshort --help", "%w", err)
+	}
+	return failure.Print(o.Streams.ErrOut, err)
+}
+
+// defaultHost is what client-go falls back to when nobody named a cluster.
+const defaultHost = "http://localhost:8080"
+
+// plugin is what all commands share.
+type plugin struct {
+	Options
+	config   *genericclioptions.ConfigFlags
+	format   string
+	noHeader bool
+	widths   render.Widths
+}
+
+func newRoot(o Options) *cobra.Command {
+	p := &plugin{Options: o, config: genericclioptions.NewConfigFlags(true)}
+	p.config.CacheDir = nil // nothing is cached
+	root := &cobra.Command{
+		Use:   "kubectl-holdshort",
+		Short: "Say why Jobs wait and what would let them start",
+		Long: `Say why Jobs wait and what would let them start.
+
+Results go to stdout, everything else to stderr.
+Exit codes: 0 answered, 1 could not, 2 the answer is "no". That a Job waits is an answer: explain ends with 0.`,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl holdshort"},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(o.Streams.In)
+	root.SetOut(o.Streams.Out)
+	root.SetErr(o.Streams.ErrOut)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return failure.New(c.CommandPath()+" --help", "%w", err)
+	})
+	p.config.AddFlags(root.PersistentFlags())
+	root.AddCommand(p.queues(), p.jobs(), p.explain(), p.version())
+	return root
+}
+
+// outputFlags adds -o to a command.
+func (p *plugin) outputFlags(c *cobra.Command) {
+	c.Flags().StringVarP(&p.format, "output", "o", "", "one of: wide, json, yaml, name, jsonpath=TEMPLATE")
+	formats := []string{render.FormatWide, render.FormatJSON, render.FormatYAML, render.FormatName, render.FormatJSONPath}
+	complete := cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)
+	// It fails only for a flag that does not exist or is registered twice.
+	if err := c.RegisterFlagCompletionFunc("output", complete); err != nil {
+		panic(err)
+	}
+}
+
+// connect reads the kubeconfig.
+func (p *plugin) connect() (*cluster.Client, error) {
+	config, err := p.config.ToRESTConfig()
+	if err != nil {
+		return nil, kubeconfigFailure(err)
+	}
+	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	if err == nil && api.IsConfigEmpty(&raw) && config.Host == defaultHost && *p.config.APIServer == "" {
+		return nil, failure.New("--kubeconfig FILE, or export KUBECONFIG=FILE", "no kubeconfig: which cluster?")
+	}
+	config.UserAgent = "kubectl-holdshort"
+	return cluster.New(config)
+}
+
+// namespace that -n or the kubeconfig names.
+func (p *plugin) namespace() (string, error) {
+	namespace, _, err := p.config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", kubeconfigFailure(err)
+	}
+	return namespace, nil
+}
+
+func kubeconfigFailure(err error) error {
+	return failure.New("--kubeconfig FILE or --context NAME; kubectl config get-contexts lists them",
+		"reading the kubeconfig: %w", err)
+}
+
+func (p *plugin) table() render.Table {
+	return render.Table{Now: p.Now(), Wide: p.format == render.FormatWide, Headers: !p.noHeader, Widths: &p.widths}
+}

@@ -1,0 +1,118 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// state as the header shows it: loud, and coloured where somebody looks.
+func (t Text) state(s string) string {
+	loud := strings.ToUpper(s)
+	if !t.Color {
+		return loud
+	}
+	const bold, red, green, yellow, off = "\x1b[1m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
+	switch s {
+	case report.StateWaiting, report.StateHeld:
+		return yellow + loud + off
+	case report.StateRejected, report.StateFailed:
+		return red + loud + off
+	case report.StateAdmitted, report.StateComplete:
+		return green + loud + off
+	}
+	return bold + loud + off
+}
+
+// why is the main line: what stands in the way, or that nothing does.
+func (t Text) why(x report.JobExplanation) []line {
+	switch x.State {
+	case report.StateUnmanaged:
+		if x.Queue != "" {
+			return []line{{"Why", "holdshort does not manage this Job though it has the label " + policies.LabelQueue +
+				": another controller handles it, or its namespace is never managed"}}
+		}
+		return []line{
+			{"Why", "holdshort does not manage this Job: it has no label " + policies.LabelQueue},
+			{"To queue", "kubectl label job/" + x.Name + " -n " + x.Namespace + " " + policies.LabelQueue +
+				"=QUEUE while it is suspended and has no pods; or put the label into the manifest and create it again"},
+		}
+	case report.StateBypassed:
+		return []line{{"Why", "somebody who may started it past the queue, and said why in the annotation " + policies.AnnotationBypass}}
+	case report.StateUncharged:
+		return []line{{"Why", "it runs without a reservation: charged from its pods, never suspended by the ledger"}}
+	}
+	switch {
+	case x.Code != "":
+		return []line{{"Why", x.Code + ": " + x.Message}}
+	case x.Message != "":
+		return []line{{"Why", x.Message}}
+	}
+	return nil
+}
+
+// admitted is what the Job was given and what became of it.
+func (t Text) admitted(x report.JobExplanation) []line {
+	var lines []line
+	if a := x.Admitted; a != nil {
+		lines = append(lines, line{"Admitted", fmt.Sprintf("since %s (%s ago)",
+			a.Since.UTC().Format("2006-01-02 15:04:05Z"), age(t.Now, a.Since))})
+		for _, set := range a.Flavors {
+			lines = append(lines, line{"Flavors", flavorText(set)})
+		}
+		if len(a.Plan) > 0 {
+			lines = append(lines, line{"Nodes", planText(a.Plan)})
+		}
+	}
+	if x.Pods != nil {
+		lines = append(lines, line{"Pods", podText(*x.Pods, x.State)})
+	}
+	return lines
+}
+
+// flavorText says which resource is on which flavor. Every reservation has a
+// flavor for the pod slots too; it only matters where nothing else is charged.
+func flavorText(set report.AdmittedFlavors) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(set.Flavors)) {
+		if name != resource.Pods || len(set.Flavors) == 1 {
+			parts = append(parts, name+" on "+set.Flavors[name])
+		}
+	}
+	return orDash(strings.Join(parts, ", "))
+}
+
+func planText(plan []report.PlannedNode) string {
+	var parts []string
+	for _, p := range plan {
+		parts = append(parts, fmt.Sprintf("%s × %d", p.Node, p.Pods))
+	}
+	return "planned " + strings.Join(parts, ", ")
+}
+
+func podText(c report.PodCounts, state string) string {
+	var parts []string
+	for _, part := range []struct {
+		count int64
+		what  string
+	}{
+		{c.Running, "running"}, {c.Pending, "pending"}, {c.Succeeded, "succeeded"},
+		{c.Failed, "failed"}, {c.Terminating, "terminating"},
+	} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.what))
+		}
+	}
+	switch {
+	case len(parts) == 0 && (state == report.StateComplete || state == report.StateFailed):
+		return "none left"
+	case len(parts) == 0:
+		return "none yet"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+func TestSplitMessage(t *testing.T) {
+	tests := map[string]struct{ text, code, sentence string }{
+		"a code and a sentence":                 {"WaitingForQuota: 4 of 4 used", "WaitingForQuota", "4 of 4 used"},
+		"a sentence with colons keeps them":     {"BadRequest: cpu: -1 is negative", "BadRequest", "cpu: -1 is negative"},
+		"a text without a code is all sentence": {"wait a little: it comes", "", "wait a little: it comes"},
+		"no message is nothing":                 {"", "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, sentence := splitMessage(test.text)
+			if code != test.code || sentence != test.sentence {
+				t.Errorf("splitMessage(%q) = %q, %q; want %q, %q", test.text, code, sentence, test.code, test.sentence)
+			}
+		})
+	}
+}
+
+func TestState(t *testing.T) {
+	const held = `{"uid":"u","queue":"q","time":1,"podSets":[{"name":"main","count":1,"requests":{"pods":1},"flavors":{"pods":"f"}}]}`
+	tests := map[string]struct {
+		change func(*batchv1.Job)
+		want   string
+	}{
+		"suspended and queued is waiting":          {func(j *batchv1.Job) {}, StateWaiting},
+		"without the label it is not managed":      {func(j *batchv1.Job) { delete(j.Labels, policies.LabelQueue) }, StateUnmanaged},
+		"an empty queue label is managed":          {func(j *batchv1.Job) { j.Labels[policies.LabelQueue] = "" }, StateWaiting},
+		"a Job of kube-system is not managed":      {func(j *batchv1.Job) { j.Namespace = "kube-system" }, StateUnmanaged},
+		"another controller's Job is not managed":  {func(j *batchv1.Job) { j.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") }, StateUnmanaged},
+		"the owner's wish is held":                 {func(j *batchv1.Job) { j.Annotations[policies.AnnotationHold] = "" }, StateHeld},
+		"the label says rejected":                  {func(j *batchv1.Job) { j.Labels[policies.LabelState] = policies.StateRejected }, StateRejected},
+		"reserved and running is admitted":         {func(j *batchv1.Job) { run(j); j.Annotations[policies.AnnotationReservation] = held }, StateAdmitted},
+		"running without reservation is just that": {run, StateUncharged},
+		"running past the queue is told apart": {func(j *batchv1.Job) {
+			run(j)
+			j.Annotations[policies.AnnotationBypass] = "incident 7"
+		}, StateBypassed},
+		"a failed Job has failed whatever its label says": {func(j *batchv1.Job) {
+			run(j)
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}, StateFailed},
+		"a Job on its way out is deleting": {func(j *batchv1.Job) { j.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, StateDeleting},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "j", Namespace: "n", UID: "u", Annotations: map[string]string{},
+					Labels: map[string]string{policies.LabelQueue: "q", policies.LabelState: policies.StateQueued},
+				},
+				Spec: batchv1.JobSpec{Suspend: new(true)},
+			}
+			test.change(job)
+			if got := NewJob(job, nil).State; got != test.want {
+				t.Errorf("state %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func run(j *batchv1.Job) {
+	j.Spec.Suspend = new(false)
+	j.Labels[policies.LabelState] = policies.StateAdmitted
+}
+
+func TestAdviceIsThereForEveryCode(t *testing.T) {
+	for _, entry := range reason.Catalogue() {
+		got := advice(string(entry.Code), StateWaiting)
+		if got.Text == "" {
+			t.Errorf("%s: nothing would change it; add advice to the catalogue", entry.Code)
+		}
+		if want := entry.Group == reason.GroupNeedsUser; (got.CanEverRun == No) != want {
+			t.Errorf("%s: can it ever run? %s", entry.Code, got.CanEverRun)
+		}
+	}
+}
+
+func TestEventsAreTheLatestInOrder(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 3, 2, 9, minute, 0, 0, time.UTC) }
+	var list []corev1.Event
+	for minute := range 7 {
+		list = append(list, corev1.Event{Reason: "Waiting", LastTimestamp: metav1.NewTime(at(10 - minute))})
+	}
+	list = append(list, corev1.Event{
+		Reason: "Admitted", EventTime: metav1.NewMicroTime(at(1)),
+		Series: &corev1.EventSeries{Count: 3, LastObservedTime: metav1.NewMicroTime(at(11))},
+	})
+	var got []string
+	for _, e := range events(list) {
+		got = append(got, e.Time.Format("15:04 ")+e.Reason)
+	}
+	want := []string{"09:07 Waiting", "09:08 Waiting", "09:09 Waiting", "09:10 Waiting", "09:11 Admitted"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}

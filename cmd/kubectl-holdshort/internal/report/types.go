@@ -1,0 +1,179 @@
+package report
+
+import (
+	"time"
+
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// APIVersion of everything that is printed as JSON or YAML.
+const APIVersion = "holdshort.dev/cli/v1"
+
+// Kind heads a printed document.
+type Kind struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+// QueueList is the answer of kubectl holdshort queues.
+type QueueList struct {
+	Kind
+	Items []Queue `json:"items"`
+}
+
+// Queue is one queue of the policy.
+type Queue struct {
+	Kind
+	Name     string           `json:"name"`
+	Pending  int64            `json:"pending"`
+	Admitted int64            `json:"admitted"`
+	Usage    []QueueUsage     `json:"usage"`
+	Summary  string           `json:"summary,omitempty"`
+	Head     *QueueHead       `json:"head,omitempty"`
+	Reasons  map[string]int64 `json:"reasons,omitempty"` // code → waiting Jobs
+	Held     bool             `json:"held"`
+	Revision string           `json:"revision,omitempty"`
+	Created  time.Time        `json:"created"`
+	Deleted  bool             `json:"deleted,omitempty"` // a watch saw it go
+}
+
+// QueueUsage is one resource of one flavor.
+type QueueUsage struct {
+	Flavor   string `json:"flavor"`
+	Resource string `json:"resource"`
+	Used     int64  `json:"used"`
+	Limit    int64  `json:"limit"`
+}
+
+// QueueHead is the first Job in line.
+type QueueHead struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+}
+
+// JobList is the answer of kubectl holdshort jobs.
+type JobList struct {
+	Kind
+	Items []Job `json:"items"`
+}
+
+// The states that people see. They follow what the Job is, not only its label,
+// which keeps its last value when the Job ends.
+const (
+	StateUnmanaged = "unmanaged"
+	StateWaiting   = "waiting"
+	StateHeld      = "held"
+	StateRejected  = "rejected"
+	StateAdmitted  = "admitted"
+	StateBypassed  = "bypassed" // lifted past the queue by somebody who may
+	StateUncharged = "running"  // runs without a reservation, charged from its pods
+	StateComplete  = "complete"
+	StateFailed    = "failed"
+	StateDeleting  = "deleting"
+)
+
+// Job is one Job as the list shows it.
+type Job struct {
+	Kind
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	UID       string        `json:"uid"`
+	Queue     string        `json:"queue"`
+	State     string        `json:"state"`
+	Since     time.Time     `json:"since"`    // in this state, as far as the Job tells
+	Reserved  resource.List `json:"reserved"` // charged amounts, all pods together
+	Position  int64         `json:"position,omitempty"`
+	Code      string        `json:"code,omitempty"`
+	Message   string        `json:"message,omitempty"`
+	Arrival   time.Time     `json:"arrival"`
+	Created   time.Time     `json:"created"`
+	Deleted   bool          `json:"deleted,omitempty"` // a watch saw it go
+
+	key arrivalKey
+}
+
+// JobExplanation is the answer of kubectl holdshort explain.
+type JobExplanation struct {
+	Job
+	Asks   []Ask   `json:"asks"`
+	Advice *Advice `json:"advice,omitempty"`
+	// Now are the queue's present numbers behind the reason.
+	Now     []QueueUsage `json:"now,omitempty"`
+	Pending int64        `json:"pending,omitempty"` // how many wait in the queue
+	// Holding are admitted Jobs of the queue in the same namespace.
+	Holding []Holder `json:"holding,omitempty"`
+	// HeldElsewhere is what the rest of the queue holds: Jobs of other
+	// namespaces, and pods that outlive their Job.
+	HeldElsewhere resource.List `json:"heldElsewhere,omitempty"`
+	Revision      string        `json:"revision,omitempty"` // of the policy that decided
+	Admitted      *Admission    `json:"admission,omitempty"`
+	Pods          *PodCounts    `json:"pods,omitempty"`
+	Events        []Event       `json:"events,omitempty"`
+	// Unread is what could not be read, and so is missing above.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Ask is what one pod set wants.
+type Ask struct {
+	PodSet   string        `json:"podSet"`
+	Pods     int64         `json:"pods"`
+	Requests resource.List `json:"requests"` // of one pod
+}
+
+// Advice is what would change the answer.
+type Advice struct {
+	// CanEverRun is "no" when only an edit of the Job or the policy helps.
+	CanEverRun string `json:"canEverRun"`
+	CanRunNow  string `json:"canRunNow"`
+	Text       string `json:"text"`
+}
+
+// Holder is a Job that has what another waits for.
+type Holder struct {
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Reserved  resource.List `json:"reserved"`
+	Since     time.Time     `json:"since"`
+}
+
+// Admission is what an admitted Job was given.
+type Admission struct {
+	Since    time.Time         `json:"since"`
+	Revision string            `json:"revision"`
+	Flavors  []AdmittedFlavors `json:"flavors"`
+	Plan     []PlannedNode     `json:"plan,omitempty"` // by node name
+}
+
+// AdmittedFlavors is what one pod set was given.
+type AdmittedFlavors struct {
+	PodSet   string            `json:"podSet"`
+	Pods     int64             `json:"pods"`
+	Requests resource.List     `json:"requests"`
+	Flavors  map[string]string `json:"flavors"` // resource → flavor
+}
+
+// PlannedNode is how many pods were planned for a node.
+type PlannedNode struct {
+	Node string `json:"node"`
+	Pods int64  `json:"pods"`
+}
+
+// PodCounts are the Job's pods by what they do.
+type PodCounts struct {
+	Pending     int64 `json:"pending"`
+	Running     int64 `json:"running"`
+	Succeeded   int64 `json:"succeeded"`
+	Failed      int64 `json:"failed"`
+	Terminating int64 `json:"terminating"`
+}
+
+// Event is something that happened to the Job.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Type    string    `json:"type"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Count   int64     `json:"count"`
+}
