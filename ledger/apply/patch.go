@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// object is a JSON object under construction; a nil value deletes the key.
+type object = map[string]any
+
+// AdmitPatch is the JSON merge patch that admits a Job: scheduling fields,
+// reservation, labels and suspend in one write, with the resourceVersion the
+// decision was made on as precondition.
+//
+// The template is made from what the user wrote (restored if an earlier
+// admission had injected another flavor), so admitting twice adds nothing twice.
+func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
+	own, err := intake.Scheduling(job)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scheduling fields of %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	restore, err := text(own)
+	if err != nil {
+		return nil, err
+	}
+	reservation, err := text(admit.Reservation)
+	if err != nil {
+		return nil, err
+	}
+	flavors, err := text(podFlavors(admit.Reservation))
+	if err != nil {
+		return nil, err
+	}
+	patch := object{
+		"metadata": metadata(job, policies.StateAdmitted, object{
+			policies.AnnotationReservation: reservation,
+			policies.AnnotationRestore:     restore,
+			policies.AnnotationMessage:     nil,
+			policies.AnnotationBackoff:     backoffAnnotation(job),
+			policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
+		}),
+		"spec": object{
+			"suspend": false,
+			"template": object{
+				"metadata": object{
+					"labels":      object{policies.LabelQueue: admit.Reservation.Queue},
+					"annotations": object{policies.AnnotationFlavors: flavors},
+				},
+				"spec": scheduling(job, own, admit),
+			},
+		},
+	}
+	return json.Marshal(patch)
+}
+
+// SuspendPatch takes a Job back. The template keeps its flavor: it is immutable
+// until the Job controller has seen the suspension, so the next admission
+// restores it.
+func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
+	annotations := object{
+		policies.AnnotationReservation: nil,
+		policies.AnnotationMessage:     Message(suspend.Reason),
+		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
+	}
+	if suspend.Backoff != nil {
+		backoff, err := text(suspend.Backoff)
+		if err != nil {
+			return nil, err
+		}
+		annotations[policies.AnnotationBackoff] = backoff
+	}
+	state := policies.StateQueued
+	if suspend.Reason.Code == reason.HeldByOwner {
+		state = policies.StateHeld
+	}
+	return json.Marshal(object{
+		"metadata": metadata(job, state, annotations),
+		"spec":     object{"suspend": true},
+	})
+}
+
+// ExplainPatch writes why a Job waits, and its arrival if the webhook never
+// stamped it.
+func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {
+	return json.Marshal(object{"metadata": metadata(job, explain.State, object{
+		policies.AnnotationMessage: Message(explain.Reason),
+		policies.AnnotationArrival: fmt.Sprint(explain.Job.Arrival.Stamp),
+	})})
+}
+
+// Message is a reason as it stands in the annotation: code, sentence, rule.
+func Message(r reason.Reason) string {
+	var b strings.Builder
+	b.WriteString(string(r.Code))
+	b.WriteString(": ")
+	b.WriteString(r.Message)
+	if r.RuleAt != "" {
+		fmt.Fprintf(&b, " (%s)", r.RuleAt)
+	}
+	return b.String()
+}
+
+// metadata keeps an arrival that is already there: it is stamped once.
+func metadata(job *batchv1.Job, state string, annotations object) object {
+	if _, stamped := job.Annotations[policies.AnnotationArrival]; stamped {
+		delete(annotations, policies.AnnotationArrival)
+	}
+	return object{
+		"uid":             string(job.UID),
+		"resourceVersion": job.ResourceVersion,
+		"labels":          object{policies.LabelState: state},
+		"annotations":     annotations,
+	}
+}
+
+// backoffAnnotation keeps the count of an earlier taking back, so that the next
+// one waits longer.
+func backoffAnnotation(job *batchv1.Job) any {
+	if value, ok := job.Annotations[policies.AnnotationBackoff]; ok {
+		return value
+	}
+	return nil
+}
+
+// podFlavors is what the pods carry: resource → flavor.
+func podFlavors(r demand.Reservation) map[string]string {
+	if len(r.PodSets) == 0 {
+		return map[string]string{}
+	}
+	return r.PodSets[0].Flavors // a batch/v1 Job has one pod set
+}
+
+func text(v any) (string, error) {
+	data, err := json.Marshal(v)
+	return string(data), err
+}

@@ -1,0 +1,169 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdshort/holdshort/ledger/effect"
+)
+
+// FieldManager of every write of the ledger.
+const FieldManager = "holdshort-ledger"
+
+// Status says how a write ended.
+type Status int
+
+// The ways a write ends.
+const (
+	Done    Status = iota // written; Outcome.Job is the new object
+	Moved                 // not written: the object changed or is gone; decide again
+	Refused               // not written: the API server will not have it
+	Unknown               // nobody knows: it may have been written
+)
+
+// Outcome of one write. Job is the newest object that is known, nil if it is
+// gone or could not be read.
+type Outcome struct {
+	Status Status
+	Job    *batchv1.Job
+	Err    error
+}
+
+// Writer writes effects on Jobs.
+type Writer struct {
+	// Client reads and writes past any cache.
+	Client client.Client
+	// Retry is the first pause after an error that may pass; it doubles, up to
+	// RetryMax. Zeros mean 100 ms and 5 s.
+	Retry, RetryMax time.Duration
+}
+
+// immutableTries bounds how often a patch is sent again that was refused since
+// the Job controller has not yet marked the Job suspended.
+const immutableTries = 6
+
+// Admit writes an admission.
+func (w *Writer) Admit(ctx context.Context, job *batchv1.Job, admit effect.Admit) Outcome {
+	patch, err := AdmitPatch(job, admit)
+	if err != nil {
+		return Outcome{Status: Refused, Job: job, Err: err}
+	}
+	return w.patch(ctx, job, patch)
+}
+
+// Suspend writes a taking back.
+func (w *Writer) Suspend(ctx context.Context, job *batchv1.Job, suspend effect.Suspend) Outcome {
+	patch, err := SuspendPatch(job, suspend)
+	if err != nil {
+		return Outcome{Status: Refused, Job: job, Err: err}
+	}
+	return w.patch(ctx, job, patch)
+}
+
+// Explain writes why a Job waits.
+func (w *Writer) Explain(ctx context.Context, job *batchv1.Job, explain effect.Explain) Outcome {
+	patch, err := ExplainPatch(job, explain)
+	if err != nil {
+		return Outcome{Status: Refused, Job: job, Err: err}
+	}
+	return w.patch(ctx, job, patch)
+}
+
+// patch sends one merge patch until its outcome is known or ctx ends.
+func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte) Outcome {
+	pause := w.pauses()
+	for try := 1; ; try++ {
+		written := &batchv1.Job{}
+		written.Namespace, written.Name = job.Namespace, job.Name
+		err := w.Client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+		switch {
+		case err == nil:
+			return Outcome{Status: Done, Job: written}
+		case apierrors.IsNotFound(err):
+			return Outcome{Status: Moved, Err: err}
+		case apierrors.IsConflict(err):
+			return w.reread(ctx, job, err)
+		case apierrors.IsInvalid(err) && try < immutableTries:
+			// A suspended Job's template may be changed only once the Job
+			// controller has seen the suspension; it will within moments.
+		case refused(err):
+			return Outcome{Status: Refused, Job: job, Err: err}
+		}
+		if !pause(ctx) {
+			return Outcome{Status: Unknown, Err: fmt.Errorf("writing %s/%s: %w", job.Namespace, job.Name, err)}
+		}
+		if outcome, known := w.compare(ctx, job, err); known {
+			return outcome
+		}
+	}
+}
+
+// compare reads the Job again after an unclear answer. As long as it is the
+// object that the patch was made for, the patch may be sent again.
+func (w *Writer) compare(ctx context.Context, job *batchv1.Job, cause error) (Outcome, bool) {
+	outcome := w.reread(ctx, job, cause)
+	if outcome.Status == Unknown {
+		return outcome, ctx.Err() != nil
+	}
+	return outcome, outcome.Job == nil || outcome.Job.ResourceVersion != job.ResourceVersion
+}
+
+// Reread finds out what became of a Job after an Unknown outcome.
+func (w *Writer) Reread(ctx context.Context, job *batchv1.Job) Outcome {
+	pause := w.pauses()
+	for {
+		outcome := w.reread(ctx, job, nil)
+		if outcome.Status != Unknown || !pause(ctx) {
+			return outcome
+		}
+	}
+}
+
+// reread gets the newest object; one with another UID is another Job.
+func (w *Writer) reread(ctx context.Context, job *batchv1.Job, cause error) Outcome {
+	now := &batchv1.Job{}
+	err := w.Client.Get(ctx, client.ObjectKeyFromObject(job), now)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && now.UID != job.UID:
+		return Outcome{Status: Moved, Err: cause}
+	case err != nil:
+		return Outcome{Status: Unknown, Err: err}
+	}
+	return Outcome{Status: Moved, Job: now, Err: cause}
+}
+
+// refused tells the answers that stay the same however often one asks.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) ||
+		apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// pauses returns a function that waits a little longer each time it is called,
+// and tells whether to go on.
+func (w *Writer) pauses() func(context.Context) bool {
+	next, longest := w.Retry, w.RetryMax
+	if next == 0 {
+		next = 100 * time.Millisecond
+	}
+	if longest == 0 {
+		longest = 5 * time.Second
+	}
+	return func(ctx context.Context) bool {
+		timer := time.NewTimer(next)
+		defer timer.Stop()
+		next = min(2*next, longest)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package rollout
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// Limits of the ConfigMap that keeps the last good bundle: what the API server
+// takes, and what may come out of it again (a small archive can unpack to much).
+const (
+	keptBytesMax     = 900 << 10
+	unpackedBytesMax = 16 << 20
+	keptKey          = "bundle.json.gz"
+)
+
+// Kept is the last good bundle, in a ConfigMap of the manager's own.
+type Kept struct {
+	Client client.Client
+	Name   types.NamespacedName
+}
+
+// Save keeps a bundle.
+func (k Kept) Save(ctx context.Context, b engine.Bundle) error {
+	packed, err := pack(b)
+	if err != nil {
+		return fmt.Errorf("packing the active policy: %w", err)
+	}
+	if len(packed) > keptBytesMax {
+		return fmt.Errorf("the active policy is %d bytes packed, more than the %d that ConfigMap %s can keep: "+
+			"it is in force, but will not survive a restart with a broken source. Try: a smaller bundle",
+			len(packed), keptBytesMax, k.Name)
+	}
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.Name.Namespace, Name: k.Name.Name}}
+	err = k.Client.Get(ctx, k.Name, kept)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
+	}
+	missing := apierrors.IsNotFound(err)
+	if bytes.Equal(kept.BinaryData[keptKey], packed) {
+		return nil
+	}
+	kept.BinaryData = map[string][]byte{keptKey: packed}
+	if missing {
+		err = k.Client.Create(ctx, kept)
+	} else {
+		err = k.Client.Update(ctx, kept)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the active policy in ConfigMap %s: %w", k.Name, err)
+	}
+	return nil
+}
+
+// Load returns the kept bundle; false if there is none.
+func (k Kept) Load(ctx context.Context) (engine.Bundle, bool, error) {
+	var kept corev1.ConfigMap
+	err := k.Client.Get(ctx, k.Name, &kept)
+	if apierrors.IsNotFound(err) {
+		return engine.Bundle{}, false, nil
+	}
+	if err != nil {
+		return engine.Bundle{}, false, fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
+	}
+	bundle, err := unpack(kept.BinaryData[keptKey])
+	if err != nil {
+		return engine.Bundle{}, false, fmt.Errorf("unpacking the policy kept in ConfigMap %s: %w", k.Name, err)
+	}
+	return bundle, true, nil
+}
+
+// pack is deterministic: no time stamp, sorted keys.
+func pack(b engine.Bundle) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	if err := json.NewEncoder(zip).Encode(b); err != nil {
+		return nil, err
+	}
+	err := zip.Close()
+	return out.Bytes(), err
+}
+
+func unpack(packed []byte) (engine.Bundle, error) {
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return engine.Bundle{}, err
+	}
+	var b engine.Bundle
+	return b, json.NewDecoder(io.LimitReader(zip, unpackedBytesMax)).Decode(&b)
+}
