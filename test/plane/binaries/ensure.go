@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/holdshort/holdshort/test/plane/filelock"
 )
 
 // Ensure returns the programs of the plane and builds those that are not in
@@ -53,13 +55,13 @@ func (c component) ensure(ctx context.Context, module, cache string, log io.Writ
 	if c.complete(final) {
 		return final, nil
 	}
-	unlock, err := lockFile(ctx, final+".lock", func() {
+	lock, err := filelock.Wait(ctx, final+".lock", func() {
 		fmt.Fprintf(log, "plane: another process is building %s, waiting for it\n", c.name)
 	})
 	if err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer lock.Close()
 	if c.complete(final) { // by whoever held the lock
 		return final, nil
 	}

@@ -22,10 +22,10 @@ type component struct {
 	patience string
 }
 
-// The version is what clients see; without it the server calls itself
+// KubernetesVersion is what clients see; without it the server calls itself
 // v0.0.0-master, and clients that parse versions break.
 const (
-	kubernetesVersion = "v1.37.2"
+	KubernetesVersion = "v1.37.2"
 	kubernetesMajor   = "1"
 	kubernetesMinor   = "37"
 )
@@ -49,7 +49,7 @@ func components() []component {
 				"k8s.io/kubernetes/cmd/kubectl",
 			},
 			programs: []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"},
-			ldflags: "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
+			ldflags: "-s -w -X " + version + "gitVersion=" + KubernetesVersion +
 				" -X " + version + "gitMajor=" + kubernetesMajor +
 				" -X " + version + "gitMinor=" + kubernetesMinor,
 			patience: "a first build takes 5 to 10 minutes on 2 cores",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -31,6 +30,7 @@ type Cluster struct {
 	host    string
 	caPEM   []byte
 	made    *credentials
+	claim   *os.File // locked as long as the plane lives
 	family  *family
 	cancel  context.CancelFunc // ends the fake kubelet
 	stop    sync.Once
@@ -60,13 +60,13 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 func startOnce(ctx context.Context, options Options, programs *binaries.Set) (_ *Cluster, err error) {
-	dir, err := makeDir(options.Dir)
+	dir, claim, err := makeDir(options.Dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, Binaries: programs, options: options, cancel: func() {}}
+	c := &Cluster{Dir: dir, Binaries: programs, options: options, claim: claim, cancel: func() {}}
 	if c.family, err = newFamily(dir, !options.Keep); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir), claim.Close())
 	}
 	defer func() {
 		if err != nil {
@@ -82,33 +82,6 @@ func startOnce(ctx context.Context, options Options, programs *binaries.Set) (_ 
 	return c, nil
 }
 
-// makeDir makes the plane's directory. It is going to be removed, so one that
-// holds anything is not ours to take.
-func makeDir(dir string) (string, error) {
-	if dir == "" {
-		made, err := os.MkdirTemp("", "holdshort-plane-")
-		if err != nil {
-			return "", fmt.Errorf("making a temporary directory: %w", err)
-		}
-		return made, nil
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("finding the plane's directory: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making the plane's directory: %w", err)
-	}
-	held, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("looking into the plane's directory: %w", err)
-	}
-	if len(held) > 0 {
-		return "", fmt.Errorf("the plane's directory %s is not empty (it holds %s). Try: another one, or end the plane that uses it", dir, held[0].Name())
-	}
-	return dir, nil
-}
-
 // Stop ends the plane and removes its directory, unless it is to be kept. It
 // may be called more than once.
 func (c *Cluster) Stop() error {
@@ -119,6 +92,7 @@ func (c *Cluster) Stop() error {
 		if !c.options.Keep {
 			err = os.RemoveAll(c.Dir)
 		}
+		c.claim.Close()
 	})
 	return err
 }
