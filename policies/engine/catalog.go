@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -55,29 +53,19 @@ func fieldOf(path fieldPath) field {
 
 func (b *build) undefined(f field) Problem {
 	p := fieldProblem{nil, "holdshort.config has no " + f.name, f.name + ": {…} under holdshort.config"}
-	if b.isDefault(f) {
+	if b.revision.rules[f.path()].isDefault {
 		return b.inData(CodeCatalog, p)
 	}
-	return problemAt(b.ruleOf(f), CodeCatalog, f.path()+" is undefined", "a value for every case, or default "+f.name)
+	return problemAt(b.revision.rules[f.path()].first, CodeCatalog, f.path()+" is undefined", "a value for every case, or default "+f.name)
 }
 
 // inCatalog places a problem of the catalog: in the data if the field comes from
 // there, else at the rule that computes it.
 func (b *build) inCatalog(f field, p fieldProblem) Problem {
-	if b.isDefault(f) {
+	if b.revision.rules[f.path()].isDefault {
 		return b.inData(CodeCatalog, p)
 	}
-	return problemAt(b.ruleOf(f), CodeCatalog, "catalog."+p.message, p.try)
-}
-
-func (b *build) isDefault(f field) bool { return b.revision.isDefault(f) }
-
-func (b *build) ruleOf(f field) *ast.Location {
-	rules := b.revision.rules(f)
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules[0].Location
+	return problemAt(b.revision.rules[f.path()].first, CodeCatalog, "catalog."+p.message, p.try)
 }
 
 // fromEval makes a problem of an error at activation.

@@ -92,21 +92,17 @@ func (b *build) read(context.Context) []Problem {
 		return problems
 	}
 	b.warnings = warnings
-	if b.bundle.isEmpty() {
-		return []Problem{{Code: CodeEmpty, Message: "the policy is empty: no holdshort.config and no rules",
-			Try: "a data.yaml with holdshort: {config: {flavors: …, queues: …}}"}}
-	}
 	var dataProblems []Problem
 	b.doc, dataProblems = readData(b.bundle)
 	if len(dataProblems) == 0 {
 		dataProblems = b.checkConfig()
 	}
+	if len(dataProblems) == 0 && len(b.doc.root) == 0 && len(b.bundle.namesOf(kindModule)) == 0 {
+		return []Problem{{Code: CodeEmpty, Message: "the policy is empty: no holdshort.config and no rules",
+			Try: "a data.yaml with holdshort: {config: {flavors: …, queues: …}}"}}
+	}
 	b.mods, problems = readModules(b.bundle, capabilities())
 	return append(problems, dataProblems...)
-}
-
-func (b Bundle) isEmpty() bool {
-	return len(b.namesOf(kindData)) == 0 && len(b.namesOf(kindModule)) == 0
 }
 
 // checkConfig holds holdshort.config against its type, whether or not a rule
@@ -163,7 +159,7 @@ func (b *build) prepare(ctx context.Context) []Problem {
 	}
 	store := inmem.NewFromASTObject(data.(ast.Object))
 	b.revision = &Revision{digest: b.bundle.Digest(), bundle: b.bundle, deadline: b.options.Deadline,
-		encoder: newEncoder(), probes: map[string]*probe{}, compiler: b.compiler}
+		encoder: newEncoder(), probes: map[string]*probe{}, rules: factsOf(b.compiler)}
 	var problems []Problem
 	for _, group := range []string{groupCatalog, groupClassify, groupDeny, groupWarn, groupHold} {
 		seen, found, err := readsOf(b.compiler, group)

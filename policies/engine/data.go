@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"regexp"
@@ -74,12 +75,33 @@ func readDataFile(name string, content []byte) (*yaml.Node, any, *Problem) {
 		return nil, nil, &Problem{File: name, Row: more.Line, Code: CodeData,
 			Message: "a second YAML document", Try: "one document per file"}
 	}
+	if problem := repeated(name, &node); problem != nil {
+		return nil, nil, problem
+	}
 	// The same conversion as in OPA's own tools, so that they see the same data.
 	var value any
 	if err := util.Unmarshal(content, &value); err != nil {
 		return nil, nil, yamlProblem(name, err)
 	}
 	return &node, value, nil
+}
+
+// repeated finds a key that an object has twice, of which the last would win.
+func repeated(name string, node *yaml.Node) *Problem {
+	seen := map[string]int{}
+	for i, part := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			if row, again := seen[part.Value]; again {
+				return &Problem{File: name, Row: part.Line, Col: part.Column, Code: CodeData, Try: "keep one of the two",
+					Message: fmt.Sprintf("the key %q is also at row %d", part.Value, row)}
+			}
+			seen[part.Value] = part.Line
+		}
+		if problem := repeated(name, part); problem != nil {
+			return problem
+		}
+	}
+	return nil
 }
 
 // yamlProblem reads the row out of the parser's message, the only place for it.

@@ -114,7 +114,7 @@ func (p *probe) explain(ctx context.Context, err error, limit time.Duration) err
 	if !errors.As(err, &opaError) {
 		return failed
 	}
-	failed.Message = strings.ReplaceAll(opaError.Message, locatedSuffix, "")
+	failed.Message = oneLine(opaError.Message)
 	if opaError.Location != nil {
 		failed.At = position(opaError.Location.File, opaError.Location.Row)
 	}
@@ -127,6 +127,15 @@ func (p *probe) explain(ctx context.Context, err error, limit time.Duration) err
 		failed.Code = EvalType
 	}
 	return failed
+}
+
+// oneLine fits a message of OPA's into an annotation, an event or a header.
+func oneLine(message string) string {
+	lines := strings.Split(strings.ReplaceAll(message, locatedSuffix, ""), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines[0] + strings.TrimSuffix(" "+strings.Join(lines[1:], ", "), " ")
 }
 
 // answer is the value of a field, nil if it is undefined.

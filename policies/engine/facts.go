@@ -11,7 +11,7 @@ func (r *Revision) HasDeny() bool { return r.has(groupDeny) }
 // HasWarn says whether any rule can warn.
 func (r *Revision) HasWarn() bool { return r.has(groupWarn) }
 
-func (r *Revision) has(group string) bool { return len(r.rules(r.probes[group].fields[0])) > 0 }
+func (r *Revision) has(group string) bool { return r.rules[group].first != nil }
 
 // HoldApplies says whether hold can have anything to say of a workload with
 // these labels: without rules of the policy's own, only the priority class is
@@ -20,7 +20,7 @@ func (r *Revision) HoldApplies(labels map[string]string) bool {
 	if !r.HasHold() {
 		return false
 	}
-	return !r.isDefault(r.probes[groupHold].fields[0]) || labels[policies.LabelPriority] != ""
+	return !r.rules[groupHold].isDefault || labels[policies.LabelPriority] != ""
 }
 
 // ReadsJob says whether any rule reads the raw Job, input.job; it need not be

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -38,17 +39,22 @@ func parseModule(name string, text []byte, caps *ast.Capabilities) (*ast.Module,
 
 // fromOPA keeps file, row and text of OPA's errors.
 func fromOPA(file string, err error) []Problem {
-	errs, ok := err.(ast.Errors)
-	if !ok {
+	var errs ast.Errors
+	var single *ast.Error
+	switch {
+	case errors.As(err, &errs):
+	case errors.As(err, &single):
+		errs = ast.Errors{single}
+	default:
 		return []Problem{{File: file, Code: ast.CompileErr, Message: err.Error()}}
 	}
 	problems := make([]Problem, 0, len(errs))
 	for _, e := range errs {
-		problem := Problem{File: file, Code: e.Code, Message: e.Code + ": " + e.Message, Try: impureAdvice(e.Message)}
+		problem := Problem{File: file, Row: 1, Code: e.Code, Message: e.Code + ": " + e.Message, Try: impureAdvice(e.Message)}
 		if e.Details != nil {
 			problem.Message += " (" + strings.Join(strings.Fields(strings.Join(e.Details.Lines(), " ")), " ") + ")"
 		}
-		if e.Location != nil {
+		if e.Location != nil && e.Location.Row > 0 {
 			problem.File, problem.Row, problem.Col = e.Location.File, e.Location.Row, e.Location.Col
 		}
 		problems = append(problems, problem)

@@ -63,7 +63,7 @@ func parseAmount(name, text string) (int64, error) {
 	}
 	n, err := policies.Amount(name, q)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s is more than can be counted", text)
 	}
 	back, unit := resource.NewQuantity(n, resource.DecimalSI), "whole units"
 	if name == "cpu" {

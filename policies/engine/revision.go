@@ -23,7 +23,7 @@ type Revision struct {
 	warnings []Problem
 	encoder  *encoder
 	probes   map[string]*probe
-	compiler *ast.Compiler
+	rules    map[string]ruleFacts // by path of the field
 }
 
 // Digest names the content of the bundle.
@@ -104,7 +104,7 @@ func (r *Revision) Hold(ctx context.Context, in *policies.Input) ([]policies.Rea
 func (r *Revision) reasons(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {
 	probe := r.probes[group]
 	f := probe.fields[0]
-	if len(r.rules(f)) == 0 {
+	if r.rules[f.path()].first == nil {
 		return nil, nil
 	}
 	if in.Workload == nil {
@@ -168,22 +168,31 @@ func sortedReasons(reasons []policies.Reason) []policies.Reason {
 // evalError blames the field's first rule, which is the only one in most policies.
 func (r *Revision) evalError(f field, code, message string) *EvalError {
 	failed := &EvalError{Entrypoint: f.path(), Code: code, Message: message}
-	if rules := r.rules(f); len(rules) > 0 {
-		failed.At = position(rules[0].Location.File, rules[0].Location.Row)
+	if at := r.rules[f.path()].first; at != nil {
+		failed.At = position(at.File, at.Row)
 	}
 	return failed
 }
 
-// rules of a field, in the order of their places.
-func (r *Revision) rules(f field) []*ast.Rule {
-	rules := r.compiler.GetRules(f.ref())
-	slices.SortFunc(rules, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
-	return rules
+// ruleFacts are what is known of the rules of a field.
+type ruleFacts struct {
+	first *ast.Location // nil if there are no rules
+	// isDefault: all of them are embedded ones.
+	isDefault bool
 }
 
-// isDefault says whether a field is left to the embedded rules.
-func (r *Revision) isDefault(f field) bool {
-	return !slices.ContainsFunc(r.rules(f), func(rule *ast.Rule) bool {
-		return !strings.HasPrefix(rule.Location.File, defaultsPrefix)
-	})
+func factsOf(compiler *ast.Compiler) map[string]ruleFacts {
+	facts := map[string]ruleFacts{}
+	for _, f := range contract() {
+		known := ruleFacts{isDefault: true}
+		for _, rule := range compiler.GetRules(f.ref()) {
+			own := !strings.HasPrefix(rule.Location.File, defaultsPrefix)
+			if known.first == nil || rule.Location.Compare(known.first) < 0 {
+				known.first = rule.Location
+			}
+			known.isDefault = known.isDefault && !own
+		}
+		facts[f.path()] = known
+	}
+	return facts
 }
