@@ -174,3 +174,18 @@ func (e *Entry) Bound() int64 { return e.active }
 
 // Ready is how many of its pods are ready.
 func (e *Entry) Ready() int64 { return e.readyPods }
+
+// Subject is the Job it counts as: what was observed, else what was assumed.
+func (e *Entry) Subject() *demand.Job {
+	if e.observed == nil && e.assumed != nil {
+		return e.assumed.job
+	}
+	return e.observed
+}
+
+// EachCharge calls f for every row that the entry is charged to.
+func (e *Entry) EachCharge(f func(key quota.Key, amount int64)) {
+	for _, c := range e.charges {
+		f(c.key, c.n)
+	}
+}

@@ -160,3 +160,17 @@ func (s *Snapshot) Empty(shape *fit.Shape) fit.Empty { return s.b.nodes.Empty(sh
 func (s *Snapshot) Shape(place demand.Place, list resource.List) *fit.Shape {
 	return s.b.nodes.Shape(place, list, s.b.isIgnored)
 }
+
+// Running is the Jobs that a queue has admitted, by UID.
+func (s *Snapshot) Running(queue string) []*Entry {
+	in := map[*Entry]struct{}{}
+	for _, e := range s.b.entries {
+		if e.counted == queue {
+			in[e] = struct{}{}
+		}
+	}
+	return byUID(in)
+}
+
+// Resources is every resource that a node or pod has named, sorted.
+func (s *Snapshot) Resources() []string { return s.b.nodes.Resources() }

@@ -32,7 +32,7 @@ type Input struct {
 	// before has its timeouts counted from here.
 	Since int64
 	Now   int64 // unix nanoseconds
-	Limit  int   // most admissions in one plan; 0: no limit
+	Limit int   // most admissions in one plan; 0: no limit
 }
 
 // Outcome is what classify and deny said of one Job: a verdict, or reasons why
@@ -56,6 +56,10 @@ type Result struct {
 	// Asks are the UIDs for which hold must be evaluated before the plan can go
 	// on (only when Input.AskHold is set).
 	Asks []string
+	// AskUsage and AskCapacity are what hold may read of the state at the place
+	// of each ask: those admitted or asked for before it count as running.
+	AskUsage    map[string]policies.Usage
+	AskCapacity map[string]policies.FlavorCapacity
 	// WakeAt is the earliest moment at which the passing of time alone changes
 	// the plan (a backoff or a timeout ends); 0: never.
 	WakeAt int64

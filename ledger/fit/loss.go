@@ -121,3 +121,18 @@ func (s *Shape) amount(res int32) int64 {
 	}
 	return 0
 }
+
+// Overlap tells whether some node may run both shapes.
+func Overlap(a, b *Shape) bool {
+	a.nodes.room.Slots(a)
+	b.nodes.room.Slots(b)
+	return a.overlaps(b)
+}
+
+// Request is what one pod of the shape asks of a resource.
+func (r *Room) Request(s *Shape, name string) int64 {
+	if res, ok := r.nodes.index[name]; ok {
+		return s.amount(res)
+	}
+	return 0
+}

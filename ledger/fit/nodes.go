@@ -61,7 +61,8 @@ func (n *Nodes) Room() *Room { return n.room }
 func (n *Nodes) SetNode(node *supply.Node) {
 	i := n.rowOf(node.Name)
 	r := &n.rows[i]
-	if r.node == nil || !sameClass(r.node, node) {
+	changed := r.node == nil || !sameClass(r.node, node)
+	if changed {
 		r.class++
 	}
 	r.node = node
@@ -70,10 +71,14 @@ func (n *Nodes) SetNode(node *supply.Node) {
 	}
 	have := n.alloc[int(i)*n.stride : int(i+1)*n.stride]
 	for res, name := range n.resources {
-		have[res] = min(max(node.Allocatable[name], 0), amountMax)
+		amount := min(max(node.Allocatable[name], 0), amountMax)
+		changed = changed || have[res] != amount
+		have[res] = amount
 	}
-	n.changes++
-	n.touch(i)
+	if changed { // a heartbeat costs nothing
+		n.changes++
+		n.touch(i)
+	}
 }
 
 // DeleteNode takes a node away. What is held there stays known until the pods
@@ -239,3 +244,6 @@ func (n *Nodes) widen(stride int) {
 	n.alloc, n.held, n.room.free = wider(n.alloc), wider(n.held), wider(n.room.free)
 	n.stride = stride
 }
+
+// Resources is every resource that a node or pod has named, sorted.
+func (n *Nodes) Resources() []string { return slices.Sorted(slices.Values(n.resources)) }

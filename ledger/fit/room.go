@@ -23,7 +23,8 @@ type slotTable struct {
 	surplus surplus
 }
 
-// Copy returns a room to try things out in. It is good until the nodes change.
+// Copy returns a room to try things out in. It is good until the nodes change or
+// a resource is named for the first time.
 func (r *Room) Copy() *Room {
 	return &Room{nodes: r.nodes, free: slices.Clone(r.free), cache: map[*Shape]*slotTable{}, base: r}
 }

@@ -1,0 +1,120 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// agrees tells whether pods may run on the machines that a flavor describes:
+// what they select must not contradict its labels, and its taints must be
+// tolerated. It says nothing about labels that the flavor does not name: those
+// are looked up on the nodes.
+func agrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
+	for _, key := range slices.Sorted(maps.Keys(f.NodeLabels)) {
+		if want, set := place.NodeSelector[key]; set && want != f.NodeLabels[key] {
+			r := reason.OtherLabel(name, key, f.NodeLabels[key], want)
+			return &r
+		}
+	}
+	if r := affinityAgrees(name, f, place); r != nil {
+		return r
+	}
+	for _, taint := range f.Taints {
+		hard := taint.Effect == "NoSchedule" || taint.Effect == "NoExecute"
+		if hard && !demand.Tolerates(place.Tolerations, taint) && !demand.Tolerates(f.Tolerations, taint) {
+			r := reason.NotTolerated(name, taint.Key+":"+taint.Effect)
+			return &r
+		}
+	}
+	return nil
+}
+
+// affinityAgrees: some term of the required affinity has nothing against the
+// flavor's labels.
+func affinityAgrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
+	if place.Affinity == nil || len(f.NodeLabels) == 0 {
+		return nil
+	}
+	var clash *reason.Reason
+	for _, term := range place.Affinity {
+		r := termAgrees(name, f, term)
+		if r == nil {
+			return nil
+		}
+		if clash == nil {
+			clash = r
+		}
+	}
+	if clash == nil { // no terms at all match nothing
+		r := reason.OtherLabel(name, "its nodes", "any", "none (empty required affinity)")
+		clash = &r
+	}
+	return clash
+}
+
+func termAgrees(name string, f policies.Flavor, term demand.NodeTerm) *reason.Reason {
+	for _, req := range term.Labels {
+		value, named := f.NodeLabels[req.Key]
+		if named && !fit.Meets(req, value, true) {
+			r := reason.OtherLabel(name, req.Key, value, wish(req))
+			return &r
+		}
+	}
+	return nil
+}
+
+// wish writes a requirement for people.
+func wish(r demand.NodeRequirement) string {
+	text := r.Operator
+	for i, v := range r.Values {
+		if i == 0 {
+			text += " "
+		} else {
+			text += ","
+		}
+		text += v
+	}
+	return text
+}
+
+// injection is what a flavor adds to pods: never a selector key that the user
+// set, no toleration that the pods have already.
+func injection(f policies.Flavor, place demand.Place) (map[string]string, []policies.Toleration) {
+	var selector map[string]string
+	for key, value := range f.NodeLabels {
+		if _, set := place.NodeSelector[key]; set {
+			continue
+		}
+		if selector == nil {
+			selector = map[string]string{}
+		}
+		selector[key] = value
+	}
+	var tolerations []policies.Toleration
+	for _, t := range f.Tolerations {
+		if !slices.ContainsFunc(place.Tolerations, func(own policies.Toleration) bool { return covers(own, t) }) {
+			tolerations = append(tolerations, t)
+		}
+	}
+	return selector, tolerations
+}
+
+// covers: whatever t tolerates, own does too, and for as long.
+func covers(own, t policies.Toleration) bool {
+	if own.TolerationSeconds != nil && (t.TolerationSeconds == nil || *own.TolerationSeconds < *t.TolerationSeconds) {
+		return false
+	}
+	if own.Effect != "" && own.Effect != t.Effect {
+		return false
+	}
+	exists := own.Operator == "Exists"
+	if own.Key == "" {
+		return exists
+	}
+	return own.Key == t.Key && (exists || (t.Operator != "Exists" && own.Value == t.Value))
+}

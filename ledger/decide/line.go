@@ -1,0 +1,194 @@
+package decide
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// line is the Jobs of one queue in their order.
+type line struct {
+	name    string
+	queue   policies.Queue
+	strict  bool
+	items   []*item // in line
+	parked  []*item // not in line: held, or in need of the user
+	next    int
+	stopped *item // the Job that a strict line waits for
+	started []*item
+	kinds   map[string]policies.ResourceClass
+}
+
+// item is one queued Job.
+type item struct {
+	job     *demand.Job
+	entry   *book.Entry
+	verdict policies.Verdict
+	line    *line
+	class   *class
+	state   state
+	taken   []cell          // what it was given of quota
+	found   []reason.Reason // why it is held, whatever is free
+}
+
+type state int
+
+const (
+	waits state = iota
+	kept        // its room is kept: it was asked about, or is being written
+	admitted
+)
+
+// openLines sorts the queued Jobs into lines.
+func (p *planner) openLines() {
+	if p.Catalog != nil {
+		for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
+			q := p.Catalog.Queues[name]
+			l := &line{name: name, queue: q, strict: q.Strategy == policies.StrictFIFO, kinds: map[string]policies.ResourceClass{}}
+			p.lines[name] = l
+			p.order = append(p.order, l)
+		}
+	}
+	queued := p.Snapshot.Queued()
+	items := make([]item, len(queued))
+	nowhere := &line{} // Jobs whose queue is not known
+	for i, e := range queued {
+		it := &items[i]
+		it.job, it.entry = e.Job(), e
+		p.judge(it)
+		if it.line == nil {
+			it.line = nowhere
+		}
+		if it.found != nil || it.class == nil {
+			it.line.parked = append(it.line.parked, it)
+		} else {
+			it.line.items = append(it.line.items, it)
+		}
+		p.ordered = p.ordered || it.verdict.Order != nil
+	}
+	p.order = append([]*line{nowhere}, p.order...)
+	for _, l := range p.order {
+		slices.SortFunc(l.items, p.compare)
+		slices.SortFunc(l.parked, p.compare)
+	}
+}
+
+// compare is the one order of Jobs: the policy's, then arrival, then UID.
+func (p *planner) compare(a, b *item) int {
+	if p.ordered {
+		return cmp.Or(policies.CompareOrder(a.rank(), b.rank()), demand.CompareArrival(a.job, b.job))
+	}
+	return cmp.Or(cmp.Compare(b.verdict.Priority, a.verdict.Priority), demand.CompareArrival(a.job, b.job))
+}
+
+// rank is the order that a Job has by default beside ones that have their own.
+func (it *item) rank() []policies.OrderKey {
+	if it.verdict.Order == nil {
+		it.verdict.Order = []policies.OrderKey{{Number: negated(it.verdict.Priority)}, {Number: it.job.Arrival.Effective}}
+	}
+	return it.verdict.Order
+}
+
+func negated(n int64) int64 {
+	if -n == n && n != 0 {
+		return -(n + 1)
+	}
+	return -n
+}
+
+// judge finds what keeps a Job out of line whatever is free, and its class if
+// nothing does.
+func (p *planner) judge(it *item) {
+	if p.Catalog == nil {
+		it.found = append(it.found, reason.NoPolicy())
+		return
+	}
+	outcome, judged := p.Verdicts[it.job.UID]
+	it.verdict = outcome.Verdict
+	it.line = p.lines[it.verdict.Queue]
+	if it.job.HeldByOwner {
+		it.found = append(it.found, reason.OwnerHolds())
+	}
+	if it.job.Problem != nil {
+		it.found = append(it.found, *it.job.Problem)
+	}
+	if outcome.Reason != nil {
+		it.found = append(it.found, *outcome.Reason)
+		p.wake(outcome.Reason.Until)
+	}
+	if !judged {
+		it.found = append(it.found, reason.NotJudged())
+		return
+	}
+	// A policy that failed said nothing about the queue.
+	if it.line == nil && outcome.Reason == nil {
+		it.found = append(it.found, reason.NoSuchQueue(it.verdict.Queue, p.open(it.job.Namespace)))
+	}
+	if it.line == nil {
+		return
+	}
+	p.judgeInQueue(it)
+	if it.found == nil {
+		it.class = p.classOf(it)
+		it.found = append(it.found, it.class.never...)
+	}
+}
+
+func (p *planner) judgeInQueue(it *item) {
+	j := it.job
+	if !p.accepted(it.line, j.Namespace) {
+		it.found = append(it.found, reason.NotAccepted(it.line.name, j.Namespace))
+	}
+	if p.Held[it.line.name] {
+		it.found = append(it.found, reason.OperatorHolds(it.line.name))
+	}
+	if j.Problem == nil && pods(j) <= 0 {
+		it.found = append(it.found, reason.NoPods())
+	}
+	live := max(it.entry.Live(), j.Active+j.Terminating)
+	switch {
+	case live > 0:
+		it.found = append(it.found, reason.StillEnding(live))
+	case j.Started:
+		it.found = append(it.found, reason.StillStopping())
+	}
+	if b := j.Backoff; b.UID == j.UID && b.Until > p.Now {
+		it.found = append(it.found, reason.TryingLater(b.Count, b.Until, b.Code))
+		p.wake(b.Until)
+	}
+}
+
+func pods(j *demand.Job) int64 {
+	total := int64(0)
+	for i := range j.PodSets {
+		total = max(total, j.PodSets[i].Count)
+	}
+	return total
+}
+
+// accepted tells whether a queue takes Jobs of a namespace.
+func (p *planner) accepted(l *line, namespace string) bool {
+	key := [2]string{l.name, namespace}
+	ok, known := p.accepts[key]
+	if !known {
+		ok = l.queue.Accepts(namespace, p.Namespaces[namespace])
+		p.accepts[key] = ok
+	}
+	return ok
+}
+
+// open is the queues that take Jobs of a namespace.
+func (p *planner) open(namespace string) []string {
+	var names []string
+	for _, l := range p.order {
+		if p.accepted(l, namespace) {
+			names = append(names, l.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// machines answers whether a gang may be let go, given what is free and what
+// was promised before, this plan's own promises included.
+//
+// Unbound pods land where the scheduler likes, within their selectors. So a gang
+// is let go only if it fits wherever all the others land, and every one of them
+// still fits wherever the gang lands (fit.Room.Left has the arithmetic).
+type machines struct {
+	snapshot *book.Snapshot
+	room     *fit.Room
+	promises []fit.Promise // one for each shape
+	index    map[*fit.Shape]int
+	others   []fit.Promise // scratch
+	planned  *fit.Room     // a copy in which every promise has its nodes
+}
+
+func newMachines(s *book.Snapshot, catalog *policies.Catalog) *machines {
+	m := &machines{snapshot: s, room: s.Room(), index: map[*fit.Shape]int{}}
+	for _, r := range s.Rivals() {
+		m.promise(r.Shape, r.Pods, false)
+	}
+	for _, p := range s.Promises() {
+		m.promise(p.Shape, p.Pods, verified(catalog, p.Flavor))
+	}
+	return m
+}
+
+// verified: a flavor that left the policy was verified, for all we know.
+func verified(catalog *policies.Catalog, flavor string) bool {
+	return catalog == nil || catalog.Flavors[flavor].Verify != policies.VerifyNone
+}
+
+// promise counts pods that will come. Of pods for whose room nobody stands
+// surety, only as many can be in the way as fit.
+func (m *machines) promise(s *fit.Shape, pods int64, firm bool) {
+	if !firm {
+		pods = min(pods, m.room.Slots(s))
+	}
+	i, ok := m.index[s]
+	if !ok {
+		i = len(m.promises)
+		m.index[s] = i
+		m.promises = append(m.promises, fit.Promise{Shape: s})
+	}
+	m.promises[i].Pods = resource.Add(m.promises[i].Pods, pods)
+	m.promises[i].Firm = m.promises[i].Firm || firm
+}
+
+func (m *machines) promised(s *fit.Shape) int64 {
+	if i, ok := m.index[s]; ok {
+		return m.promises[i].Pods
+	}
+	return 0
+}
+
+// allow tells whether all pod sets of a gang may be let go together.
+func (m *machines) allow(sets []optionSet) bool {
+	if len(sets) == 1 {
+		return m.allowSet(sets[0])
+	}
+	saved, index := slices.Clone(m.promises), maps.Clone(m.index)
+	defer func() { m.promises, m.index = saved, index }()
+	for _, s := range sets {
+		if !m.allowSet(s) {
+			return false
+		}
+		m.promise(s.shape, s.count, true)
+	}
+	return true
+}
+
+func (m *machines) allowSet(s optionSet) bool {
+	before := m.promised(s.shape)
+	need := resource.Add(before, s.count)
+	if m.room.Slots(s.shape) < need || m.room.Left(s.shape, m.promises) < need {
+		return false
+	}
+	// The others, each against everything else with the gang in it.
+	m.others = append(m.others[:0], m.promises...)
+	if i, ok := m.index[s.shape]; ok {
+		m.others[i].Pods = need
+	} else {
+		m.others = append(m.others, fit.Promise{Shape: s.shape, Pods: need, Firm: true})
+	}
+	for _, o := range m.promises {
+		if !o.Firm || o.Shape == s.shape || !fit.Overlap(o.Shape, s.shape) {
+			continue
+		}
+		if m.room.Left(o.Shape, m.others) < o.Pods {
+			return false
+		}
+	}
+	return true
+}
+
+// lack says why the machines of an option won't do, nil if they will.
+func (m *machines) lack(o *option) *reason.Reason {
+	if !o.verified || m.allow(o.sets) {
+		return nil
+	}
+	var r reason.Reason
+	for _, s := range o.sets {
+		r = m.lackOf(o, s)
+		if m.room.Slots(s.shape) < s.count {
+			break // this one alone is too much
+		}
+	}
+	return &r
+}
+
+func (m *machines) lackOf(o *option, s optionSet) reason.Reason {
+	empty := m.snapshot.Empty(s.shape)
+	switch {
+	case empty.Nodes == 0:
+		return reason.NoSuchMachines(o.flavor)
+	case empty.Slots < s.count:
+		return reason.TooSmallMachines(o.flavor, s.count, empty.Slots, empty.Nodes)
+	}
+	short := m.room.Short(s.shape, s.count)
+	about := reason.Machines{
+		Flavor: o.flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
+		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
+	}
+	switch {
+	case m.room.Slots(s.shape) >= s.count:
+		return reason.BeingPlaced(about)
+	case short.Total:
+		return reason.TooFewMachines(about)
+	}
+	return reason.Scattered(about)
+}
+
+// placing is how many promised or rival pods may land where the shape may.
+func (m *machines) placing(s *fit.Shape) int64 {
+	n := int64(0)
+	for _, p := range m.promises {
+		if p.Shape == s || fit.Overlap(p.Shape, s) {
+			n = resource.Add(n, p.Pods)
+		}
+	}
+	return n
+}
+
+// plan finds nodes for a gang beside everything planned before. Pods may land
+// elsewhere, so this is a hint; if the hints of others are in the way, the gang
+// gets a plan as if they were not.
+func (m *machines) plan(s optionSet) []fit.Placed {
+	if m.planned == nil {
+		m.planned = m.room.Copy()
+		for _, o := range m.snapshot.Outstanding() {
+			m.follow(o)
+		}
+	}
+	if placed, ok := m.planned.Place(s.shape, s.count); ok {
+		return placed
+	}
+	placed, _ := m.room.Copy().Place(s.shape, s.count)
+	return placed
+}
+
+// follow takes up room where a Job's pods were planned to go, else anywhere.
+func (m *machines) follow(o book.Outstanding) {
+	left := o.Pods
+	for _, node := range slices.Sorted(maps.Keys(o.Plan)) {
+		if left == 0 {
+			return
+		}
+		left -= m.planned.Take(o.Shape, node, min(left, o.Plan[node]))
+	}
+	if left > 0 {
+		m.planned.Place(o.Shape, left)
+	}
+}
+
+// promisedOf is how much of a resource unbound pods will take where a shape may
+// run.
+func (m *machines) promisedOf(s *fit.Shape, name string) int64 {
+	total := int64(0)
+	for _, p := range m.promises {
+		if p.Firm && fit.Overlap(p.Shape, s) {
+			total = resource.Add(total, resource.Mul(m.room.Request(p.Shape, name), p.Pods))
+		}
+	}
+	return total
+}

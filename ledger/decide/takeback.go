@@ -1,0 +1,136 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// What a queue that says nothing gets.
+const (
+	placementSeconds = 120
+	podsReadySeconds = 1800
+	backoffSeconds   = 60
+	backoffMax       = 3600
+	second           = int64(1e9)
+)
+
+// Why a gang was taken back, as written in its backoff.
+const (
+	causePlacement = "placement timeout"
+	causeNoPods    = "no pods made"
+	causePodsReady = "readiness timeout"
+)
+
+// takeBack suspends what must not go on: Jobs whose owner wants them held, Jobs
+// that nobody let go, and gangs that were not placed or ready in time.
+func (p *planner) takeBack() {
+	for _, e := range p.Snapshot.Watched() {
+		j := e.Job()
+		if p.Busy[j.UID] || j.Bypass {
+			continue
+		}
+		switch {
+		case j.HeldByOwner:
+			p.suspend(j, reason.OwnerHolds(), nil)
+		case e.Reservation() == nil:
+			p.takeUnreserved(e)
+		default:
+			p.timeOut(e)
+		}
+	}
+}
+
+// takeUnreserved: a Job that runs without a reservation is left alone and
+// charged, unless the policy says otherwise or it has no pods yet. Without a
+// policy nobody knows.
+func (p *planner) takeUnreserved(e *book.Entry) {
+	if p.Catalog == nil {
+		return
+	}
+	j := e.Job()
+	none := e.Live() == 0 && j.Active+j.Terminating+j.Ended == 0
+	if p.Catalog.Unreserved == policies.UnreservedSuspend || none {
+		p.suspend(j, reason.NotAdmitted(p.queueOf(j)), nil)
+	}
+}
+
+// queueOf is the queue that a Job is charged to without a reservation.
+func (p *planner) queueOf(j *demand.Job) string {
+	if outcome, ok := p.Verdicts[j.UID]; ok && outcome.Verdict.Queue != "" {
+		return outcome.Verdict.Queue
+	}
+	return j.Queue
+}
+
+func (p *planner) timeOut(e *book.Entry) {
+	j, r := e.Job(), e.Reservation()
+	var queue policies.Queue
+	if p.Catalog != nil {
+		queue = p.Catalog.Queues[r.Queue]
+	}
+	placement := orDefault(queue.PlacementTimeoutSeconds, placementSeconds)
+	ready := orDefault(queue.PodsReadyTimeoutSeconds, podsReadySeconds)
+	admitted := max(r.Time, p.Since)
+	unbound, unschedulable := e.Unbound()
+	switch {
+	case e.NeverHadPods() && p.over(admitted, placement):
+		p.suspend(j, reason.NoPodMade(placement), p.backoff(j, queue, causeNoPods))
+	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
+		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(j, queue, causePlacement))
+	case e.NeverReady() && p.over(admitted, ready):
+		p.suspend(j, reason.NotReady(e.Ready(), given(r), ready), p.backoff(j, queue, causePodsReady))
+	}
+}
+
+func given(r *demand.Reservation) int64 {
+	n := int64(0)
+	for _, set := range r.PodSets {
+		n = resource.Add(n, set.Count)
+	}
+	return n
+}
+
+// over tells whether so many seconds have passed, and wakes the plan when they
+// will have.
+func (p *planner) over(since, seconds int64) bool {
+	end := resource.Add(since, resource.Mul(second, seconds))
+	p.wake(end)
+	return p.Now >= end
+}
+
+func (p *planner) suspend(j *demand.Job, r reason.Reason, b *demand.Backoff) {
+	if b != nil {
+		r.Until = b.Until
+	}
+	p.res.Suspend = append(p.res.Suspend, effect.Suspend{Job: j, Reason: r, Backoff: b})
+}
+
+// backoff is base, then twice as long each time, at most max.
+func (p *planner) backoff(j *demand.Job, q policies.Queue, cause string) *demand.Backoff {
+	count := int64(0)
+	if j.Backoff.UID == j.UID {
+		count = j.Backoff.Count
+	}
+	pause, limit := orDefault(q.Backoff.BaseSeconds, backoffSeconds), orDefault(q.Backoff.MaxSeconds, backoffMax)
+	for i := int64(0); i < count && pause < limit; i++ {
+		pause = resource.Mul(2, pause)
+	}
+	pause = min(pause, limit)
+	return &demand.Backoff{
+		UID: j.UID, Count: min(count, math.MaxInt64-1) + 1, Code: cause,
+		Until: resource.Add(p.Now, resource.Mul(second, pause)),
+	}
+}
+
+func orDefault(n, otherwise int64) int64 {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
