@@ -1,0 +1,63 @@
+# holdshort: `make` alone lists what there is to make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+TOOL := go tool -modfile=go.tools.mod
+PLANE := go run ./test/plane
+
+.PHONY: help demo test unit policy e2e race bench lint fmt generate verify build plane clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## Tell the stories on a real control plane; KEEP=1 keeps it to play with
+	@echo "demo: the first run builds a Kubernetes control plane from source, which takes minutes; later runs start at once"
+	@go run ./test/demo $(if $(KEEP),--keep)
+
+test: unit policy e2e ## Everything that must hold: code, policies, stories on a real control plane
+
+unit: ## Vet and test the code without a cluster
+	@echo "unit: compiling and testing; the first run compiles the dependencies"
+	go vet ./... && go vet -tags plane ./test/...
+	go test ./...
+
+policy: ## Check, and test with OPA, the policies
+	$(TOOL) opa check --strict policies/default
+	$(TOOL) opa test policies/default
+
+e2e: ## Run the stories and all else that needs the control plane
+	@echo "e2e: building the control plane if need be (minutes, once), then the stories"
+	$(PLANE) build
+	go test -tags plane -count=1 -p 1 -timeout 40m ./test/...
+
+race: ## Test with the race detector (needs a C compiler)
+	@command -v "$$(go env CC)" >/dev/null || { echo "race: no C compiler ($$(go env CC)) on this machine. Try: install gcc"; exit 1; }
+	CGO_ENABLED=1 go test -race ./...
+
+bench: ## Measure against the cheapest possible controller, and the pure core
+	$(PLANE) build
+	go test -run '^$$' -bench . -benchmem ./ledger/... ./policies/... ./webhook/...
+	go run ./test/bench
+
+lint: ## Run the linter
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## Format Go and Rego
+	gofmt -w cmd ledger policies test webhook
+	$(TOOL) opa fmt -w policies
+
+generate: ## Make CRDs and deep copies anew from the Go types
+	$(TOOL) controller-gen object crd paths=./ledger/api/... output:crd:dir=charts/holdshort/crds
+
+verify: generate ## Fail if anything generated is stale, or unformatted
+	@git diff --exit-code -- charts ledger/api || { echo "verify: generated files are stale. Try: make generate, and commit"; exit 1; }
+	@test -z "$$(gofmt -l cmd ledger policies test webhook)" || { echo "verify: not formatted. Try: make fmt"; exit 1; }
+
+build: ## Build the manager and the kubectl plugin into bin/
+	go build -o bin/ ./cmd/...
+
+plane: ## Start a control plane to play with, until ^C
+	$(PLANE) up
+
+clean: ## Remove what was built here
+	rm -rf bin

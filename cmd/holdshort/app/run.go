@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/holdshort/holdshort/ledger"
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/rollout"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// Run is the manager: it returns when ctx ends, or with what made it impossible
+// to go on.
+func Run(ctx context.Context, c Config, log logr.Logger) error {
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	config, err := restConfig(c)
+	if err != nil {
+		return err
+	}
+	if err := reachable(config); err != nil {
+		return err
+	}
+	mgr, err := newManager(c, config, log)
+	if err != nil {
+		return err
+	}
+	if err := requireCRDs(mgr); err != nil {
+		return err
+	}
+	// A client of its own, past the cache: the ledger knows what it read when.
+	live, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("making the client: %w", err)
+	}
+	scope, err := scopeOf(c)
+	if err != nil {
+		return err
+	}
+	policy := engine.New(engine.Options{})
+	loop := ledger.New(ledger.Options{
+		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
+		Policy: policy.Active, Scope: scope, Now: time.Now, Log: log.WithName("ledger"),
+	})
+	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
+	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
+		return err
+	}
+	if err := addRollout(c, mgr, live, policy, log); err != nil {
+		return err
+	}
+	if err := addWebhook(c, mgr, policy, scope, log, loop.Synced); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("running: %w", err)
+	}
+	return nil
+}
+
+// restConfig loads the identity to act as.
+func restConfig(c Config) (*rest.Config, error) {
+	var config *rest.Config
+	var err error
+	if c.Kubeconfig == "" {
+		config, err = rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("this does not run inside a cluster: %w. Try: --kubeconfig FILE", err)
+		}
+	} else {
+		config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("loading kubeconfig %s: %w. Try: kubectl --kubeconfig %s version", c.Kubeconfig, err, c.Kubeconfig)
+		}
+	}
+	// The API server's own fairness paces us; a second brake here would only
+	// make admissions late.
+	config.QPS = -1
+	return config, nil
+}
+
+// reachableWithin is how long the API server may take to answer at the start.
+const reachableWithin = 10 * time.Second
+
+// reachable tells early and plainly when there is no API server to talk to.
+func reachable(config *rest.Config) error {
+	short := rest.CopyConfig(config)
+	short.Timeout = reachableWithin
+	client, err := rest.HTTPClientFor(short)
+	if err != nil {
+		return fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
+	}
+	response, err := client.Get(config.Host + "/version")
+	if err != nil {
+		return fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
+	}
+	return nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1alpha1.AddToScheme(scheme)
+}
+
+func newManager(c Config, config *rest.Config, log logr.Logger) (manager.Manager, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	watched := ledger.CacheOptions()
+	watched[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: map[string]cache.Config{c.Namespace: {}}}
+	mgr, err := ctrl.NewManager(config, manager.Options{
+		Scheme: scheme, Logger: log,
+		Cache: cache.Options{
+			ByObject:         watched,
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Metrics:                metricsserver.Options{BindAddress: c.MetricsAddress},
+		HealthProbeBindAddress: c.HealthAddress,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	return mgr, nil
+}
+
+// requireCRDs says what is missing before a watch would fail with less.
+func requireCRDs(mgr manager.Manager) error {
+	for _, kind := range []string{"Queue", "PolicyRollout"} {
+		gvk := v1alpha1.GroupVersion.WithKind(kind)
+		if _, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+			return fmt.Errorf("the API server does not know the kind %s (%s): %w. "+
+				"Try: kubectl apply --server-side -f charts/holdshort/crds", kind, v1alpha1.GroupVersion, err)
+		}
+	}
+	return nil
+}
+
+func scopeOf(c Config) (intake.Scope, error) {
+	scope := intake.Scope{OwnNamespace: c.Namespace}
+	if c.ManagedNamespaces == nil {
+		return scope, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(c.ManagedNamespaces)
+	if err != nil {
+		return scope, fmt.Errorf("managed-namespaces: %w", err)
+	}
+	scope.ManagedNamespaces = selector
+	return scope, nil
+}
+
+func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engine.Engine, log logr.Logger) error {
+	var source rollout.Source = rollout.ConfigMaps{Cache: mgr.GetCache(), Namespace: c.Namespace, Names: c.PolicyConfigMaps}
+	if c.PolicyDir != "" {
+		if info, err := os.Stat(c.PolicyDir); err != nil || !info.IsDir() {
+			return fmt.Errorf("policy-dir: %s is not a folder. Try: a folder with data.yaml in it", c.PolicyDir)
+		}
+		source = rollout.Folder(c.PolicyDir)
+	}
+	r := &rollout.Rollout{
+		Engine: policy, Source: source, Client: live, Events: mgr.GetEventRecorder("holdshort"),
+		Kept: rollout.Kept{Client: live, Name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name + "-policy-active"}},
+		Log:  log.WithName("policy"), Now: time.Now,
+	}
+	return mgr.Add(manager.RunnableFunc(r.Start))
+}

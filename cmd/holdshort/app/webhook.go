@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/webhook"
+	"github.com/holdshort/holdshort/webhook/certs"
+)
+
+// addWebhook serves the admission webhook with certificates of our own making,
+// and tells when the manager is ready: it has seen the cluster, and the API
+// server trusts it. Whether the policy is good does not matter for that: a bad
+// one must be fixable.
+func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, log logr.Logger, synced func() bool) error {
+	keeper, err := certs.New(certs.Options{
+		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-webhook-ca",
+		Webhook: c.Name + "-jobs", Hosts: c.webhookHosts(),
+		CADuration: c.CADuration.Duration, LeafDuration: c.CertDuration.Duration,
+		Log: log.WithName("certs"),
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(keeper); err != nil {
+		return err
+	}
+	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
+		Host: c.WebhookHost, Port: c.WebhookPort,
+		TLSOpts: []func(*tls.Config){func(t *tls.Config) { t.GetCertificate = keeper.GetCertificate }},
+	})
+	lookup := clusterLookup{mgr.GetCache()}
+	server.Register(webhook.Path, &admission.Webhook{Handler: webhook.NewJobs(webhook.Options{
+		Policy:     func() webhook.Policy { return activePolicy(policy) },
+		Namespace:  lookup.namespace,
+		Env:        lookup.env,
+		Scope:      scope,
+		LedgerUser: c.LedgerUser,
+		Now:        time.Now,
+	})})
+	if err := mgr.Add(server); err != nil {
+		return err
+	}
+	ready := func(*http.Request) error {
+		if !synced() {
+			return errors.New("the ledger has not seen the whole cluster yet")
+		}
+		return keeper.Healthy()
+	}
+	if err := mgr.AddReadyzCheck("ready", ready); err != nil {
+		return err
+	}
+	return mgr.AddHealthzCheck("alive", healthz.Ping)
+}
+
+// activePolicy is nil, not a nil pointer in an interface, while there is none.
+func activePolicy(policy *engine.Engine) webhook.Policy {
+	if revision := policy.Active(); revision != nil {
+		return revision
+	}
+	return nil
+}
+
+// webhookHosts are the names that the API server calls the webhook by.
+func (c Config) webhookHosts() []string {
+	if len(c.WebhookDNSNames) > 0 {
+		return c.WebhookDNSNames
+	}
+	hosts := []string{fmt.Sprintf("%s.%s.svc", c.Name, c.Namespace)}
+	if c.Kubeconfig != "" {
+		hosts = append(hosts, "localhost")
+	}
+	return hosts
+}
+
+// clusterLookup reads from the manager's cache what the webhook needs to know of
+// a namespace.
+type clusterLookup struct{ client.Reader }
+
+func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
+	var ns corev1.Namespace
+	if err := l.Get(context.Background(), types.NamespacedName{Name: name}, &ns); err != nil {
+		return policies.Namespace{}, false
+	}
+	return policies.Namespace{Name: name, Labels: ns.Labels}, true
+}
+
+func (l clusterLookup) env(namespace string) intake.Env {
+	env := intake.Env{FirstSeen: time.Now().UnixNano(), RuntimeClass: l.runtimeClass, PriorityClass: l.priorityClass}
+	var ranges corev1.LimitRangeList
+	if err := l.List(context.Background(), &ranges, client.InNamespace(namespace)); err == nil {
+		for i := range ranges.Items {
+			env.LimitRanges = append(env.LimitRanges, &ranges.Items[i])
+		}
+	}
+	return env
+}
+
+func (l clusterLookup) runtimeClass(name string) *nodev1.RuntimeClass {
+	var class nodev1.RuntimeClass
+	if l.Get(context.Background(), types.NamespacedName{Name: name}, &class) != nil {
+		return nil
+	}
+	return &class
+}
+
+// priorityClass finds a class by name, or the global default for the empty name.
+func (l clusterLookup) priorityClass(name string) *schedulingv1.PriorityClass {
+	if name != "" {
+		var class schedulingv1.PriorityClass
+		if l.Get(context.Background(), types.NamespacedName{Name: name}, &class) != nil {
+			return nil
+		}
+		return &class
+	}
+	var classes schedulingv1.PriorityClassList
+	if l.List(context.Background(), &classes) != nil {
+		return nil
+	}
+	for i := range classes.Items {
+		if classes.Items[i].GlobalDefault {
+			return &classes.Items[i]
+		}
+	}
+	return nil
+}

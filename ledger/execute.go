@@ -1,0 +1,204 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// carryOut hands a plan's effects to the writers. An admission is booked before
+// it is written, so that the next plan cannot give the same room away again. It
+// returns how long until time alone asks for another round.
+func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
+	for i := range plan.Suspend {
+		l.suspend(&plan.Suspend[i])
+	}
+	for i := range plan.Admit {
+		l.admit(&plan.Admit[i])
+	}
+	next := l.tell(plan.Waiting, now)
+	if plan.WakeAt > 0 {
+		next = min(next, time.Unix(0, plan.WakeAt).Sub(now))
+	}
+	return next
+}
+
+func (l *Loop) admit(a *effect.Admit) {
+	t := l.jobs[types.UID(a.Job.UID)]
+	if t == nil || t.writing || t.job != a.Job {
+		return // decided on something that is no longer so; the next round sees it
+	}
+	l.book.Assume(a.Job, a.Reservation)
+	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
+	})
+}
+
+func (l *Loop) suspend(s *effect.Suspend) {
+	t := l.jobs[types.UID(s.Job.UID)]
+	if t == nil || t.writing || t.job != s.Job {
+		return
+	}
+	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
+	})
+}
+
+// fly gives a Job to the writers; until they report, no other write is made.
+func (l *Loop) fly(t *tracked, write func(context.Context, *batchv1.Job) written) {
+	t.writing = true
+	l.flying++
+	raw := t.raw
+	l.work <- func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		done := write(ctx, raw)
+		done.uid = raw.UID
+		l.inbox.put(func(b *batch) { b.written = append(b.written, done) })
+	}
+}
+
+// write is one writer.
+func (l *Loop) write(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case work := <-l.work:
+			work(ctx)
+		}
+	}
+}
+
+// observeWritten takes the report of a writer. An assumed admission is settled
+// by the object that the write made, dropped when it is certain that nothing was
+// written, and otherwise kept while the object is read again.
+func (l *Loop) observeWritten(w written) {
+	l.flying--
+	uid := string(w.uid)
+	t := l.jobs[w.uid]
+	if t == nil { // deleted meanwhile
+		l.book.Forget(uid)
+		return
+	}
+	t.writing = false
+	if w.outcome.Status == apply.Unknown {
+		l.Log.Error(w.outcome.Err, "the outcome of a write is not known; reading the Job again", "job", t.raw.Namespace+"/"+t.raw.Name)
+		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+			return written{outcome: l.writer.Reread(ctx, raw), admit: w.admit, suspend: w.suspend, explain: w.explain}
+		})
+		return
+	}
+	if w.outcome.Job != nil {
+		l.observeJob(w.outcome.Job)
+	}
+	l.book.Settle(uid) // what was observed counts by itself now, whether or not it carries the reservation
+	switch w.outcome.Status {
+	case apply.Done:
+		t.refusals = 0
+		l.told(t, w)
+	case apply.Refused:
+		l.refuse(t, w.outcome.Err)
+	case apply.Moved, apply.Unknown: // decide again on what it is now
+	}
+}
+
+// refuse keeps a Job that the API server will not have admitted from being
+// tried again in a hot loop.
+func (l *Loop) refuse(t *tracked, err error) {
+	pause := min(refusedPause<<min(t.refusals, 10), refusedPauseMax)
+	t.refusals++
+	t.notTill, t.refusal = l.Now().Add(pause), err.Error()
+	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
+}
+
+// tell writes on Jobs why they wait: only when the code changed and has stood
+// for a moment, a few a second, heads of queues first (the order of the plan).
+func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
+	next := auditEvery
+	for i := range waiting {
+		w := &waiting[i]
+		t := l.jobs[types.UID(w.UID)]
+		if t == nil || t.job == nil {
+			continue
+		}
+		if t.waits != w.Reason.Code {
+			t.waits, t.waitsSince = w.Reason.Code, now
+		}
+		standing := state(w.Reason.Code)
+		if t.writing || (t.job.MessageCode == w.Reason.Code && t.job.State == standing) {
+			continue
+		}
+		if stood := now.Sub(t.waitsSince); stood < explainAfter {
+			next = min(next, explainAfter-stood)
+			continue
+		}
+		if !l.explain.AllowN(now, 1) {
+			return min(next, time.Second/explainPerSecond)
+		}
+		e := effect.Explain{Job: t.job, State: standing, Reason: w.Reason}
+		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+			return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
+		})
+	}
+	return next
+}
+
+// state is the label that goes with a reason.
+func state(code reason.Code) string {
+	switch reason.Of(code).Group {
+	case reason.GroupHeld:
+		return policies.StateHeld
+	case reason.GroupNeedsUser:
+		return policies.StateRejected
+	}
+	return policies.StateQueued
+}
+
+// told emits the event of a write that succeeded.
+func (l *Loop) told(t *tracked, w written) {
+	switch {
+	case w.admit != nil:
+		l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
+	case w.suspend != nil:
+		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
+	case w.explain != nil:
+		kind := corev1.EventTypeNormal
+		if state(w.explain.Reason.Code) == policies.StateRejected {
+			kind = corev1.EventTypeWarning
+		}
+		l.event(t.raw, kind, string(w.explain.Reason.Code), "Wait", w.explain.Reason.Message)
+	}
+}
+
+func admitted(a *effect.Admit) string {
+	set := a.Reservation.PodSets[0]
+	return fmt.Sprintf("queue %s lets %d pods start on %s", a.Reservation.Queue, set.Count, flavorNames(set.Flavors))
+}
+
+// flavorNames lists the flavors that a pod set got, each once.
+func flavorNames(flavors map[string]string) string {
+	names := slices.Sorted(maps.Values(flavors))
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+func (l *Loop) event(job *batchv1.Job, kind, why, action, note string) {
+	const noteBytesMax = 1024 // what the API takes
+	if len(note) > noteBytesMax {
+		note = note[:noteBytesMax]
+	}
+	l.Events.Eventf(job, nil, kind, why, action, "%s", note)
+}

@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/effect"
+)
+
+// inbox collects what happened since the last round, the newest state of each
+// object only. Watches and writers put, the loop takes: they only mark, it
+// works at its own tempo.
+type inbox struct {
+	mu   sync.Mutex
+	next batch
+	wake chan struct{} // holds one token while there is something to take
+}
+
+// batch is what changed; a nil value means the object is gone.
+type batch struct {
+	jobs            map[types.UID]*batchv1.Job
+	pods            map[types.UID]*corev1.Pod
+	nodes           map[string]*corev1.Node
+	namespaces      map[string]*corev1.Namespace
+	limitRanges     map[types.NamespacedName]*corev1.LimitRange
+	runtimeClasses  map[string]*nodev1.RuntimeClass
+	priorityClasses map[string]*schedulingv1.PriorityClass
+	queues          map[string]*v1alpha1.Queue
+	written         []written
+	queueWritten    []queueWritten
+}
+
+// written is the end of a write that a worker made for the loop.
+type written struct {
+	uid     types.UID
+	outcome apply.Outcome
+	admit   *effect.Admit   // one of the three is set
+	suspend *effect.Suspend //
+	explain *effect.Explain //
+}
+
+func newInbox() *inbox {
+	return &inbox{next: newBatch(), wake: make(chan struct{}, 1)}
+}
+
+func newBatch() batch {
+	return batch{
+		jobs:            map[types.UID]*batchv1.Job{},
+		pods:            map[types.UID]*corev1.Pod{},
+		nodes:           map[string]*corev1.Node{},
+		namespaces:      map[string]*corev1.Namespace{},
+		limitRanges:     map[types.NamespacedName]*corev1.LimitRange{},
+		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
+		priorityClasses: map[string]*schedulingv1.PriorityClass{},
+		queues:          map[string]*v1alpha1.Queue{},
+	}
+}
+
+// put records a change and wakes the loop.
+func (i *inbox) put(change func(*batch)) {
+	i.mu.Lock()
+	change(&i.next)
+	i.mu.Unlock()
+	select {
+	case i.wake <- struct{}{}:
+	default: // awake already
+	}
+}
+
+// take returns everything since the last take.
+func (i *inbox) take() batch {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	taken := i.next
+	i.next = newBatch()
+	return taken
+}

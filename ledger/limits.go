@@ -1,0 +1,35 @@
+package ledger
+
+import "time"
+
+// The limits of the loop, in one place.
+const (
+	// batchPause collects what happens at the same time into one round.
+	batchPause = 5 * time.Millisecond
+	// inFlightMax is how many Jobs may be in the hands of the writers.
+	inFlightMax = 256
+	// writers is how many write at the same time.
+	writers = 16
+	// asksMax is how often one round may go back to the policy.
+	asksMax = 8
+	// holdStands is how long a "no" of a hold rule stands before it is asked
+	// again.
+	holdStands = 2 * time.Second
+	// auditEvery is the slow full pass: a net under the wake-ups, and the
+	// book's check of itself.
+	auditEvery = time.Minute
+	// statusEvery is how often one Queue's status may be written.
+	statusEvery = time.Second
+	// explainPerSecond is how many Jobs may be told why they wait, and
+	// explainBurst how many at once.
+	explainPerSecond, explainBurst = 10, 20
+	// explainAfter is how long a reason must have stood before it is written:
+	// most reasons of the first moments are gone before anybody could read them.
+	explainAfter = 300 * time.Millisecond
+	// refusedPause is how long a Job waits after the API server refused to let
+	// it be admitted; doubled each time up to refusedPauseMax.
+	refusedPause, refusedPauseMax = 5 * time.Second, 5 * time.Minute
+	// writeTimeout is how long a writer tries one write before it says that it
+	// does not know.
+	writeTimeout = 30 * time.Second
+)

@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// Options are what the loop works with.
+type Options struct {
+	// Cache to watch through, made with CacheOptions.
+	Cache cache.Cache
+	// Client reads and writes past the cache.
+	Client client.Client
+	Events events.EventRecorder
+	// Policy returns the revision in force, nil if there is none.
+	Policy func() *engine.Revision
+	Scope  intake.Scope
+	Now    func() time.Time
+	Log    logr.Logger
+}
+
+// Loop is the ledger. Make one with New, then Start it; only one may run
+// against a cluster at a time.
+type Loop struct {
+	Options
+	inbox     *inbox
+	book      *book.Book
+	jobs      map[types.UID]*tracked
+	world     world
+	work      chan func(context.Context)
+	writer    apply.Writer
+	explain   *rate.Limiter
+	published map[string]*published // by queue
+	synced    chan struct{}         // closed once everything was seen
+	since     time.Time             // when that was
+	flying    int                   // Jobs in the hands of the writers
+}
+
+// New makes a loop.
+func New(o Options) *Loop {
+	return &Loop{
+		Options:   o,
+		inbox:     newInbox(),
+		book:      book.New(),
+		jobs:      map[types.UID]*tracked{},
+		world:     newWorld(),
+		work:      make(chan func(context.Context), 4*inFlightMax),
+		writer:    apply.Writer{Client: o.Client},
+		explain:   rate.NewLimiter(explainPerSecond, explainBurst),
+		synced:    make(chan struct{}),
+		published: map[string]*published{},
+	}
+}
+
+// PolicyChanged tells the loop that another revision is in force.
+func (l *Loop) PolicyChanged() { l.inbox.put(func(*batch) {}) }
+
+// Synced tells whether the loop has seen the whole cluster and decides.
+func (l *Loop) Synced() bool {
+	select {
+	case <-l.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Start runs the loop until ctx ends. Nothing is decided before every watch has
+// delivered everything that there is: what runs is charged before anything new
+// is admitted.
+func (l *Loop) Start(ctx context.Context) error {
+	if err := l.watch(ctx); err != nil {
+		return err
+	}
+	for range writers {
+		go l.write(ctx)
+	}
+	l.Log.Info("the ledger has seen the cluster and starts to decide")
+	l.since = l.Now()
+	close(l.synced)
+	audit := time.NewTicker(auditEvery)
+	defer audit.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.inbox.wake:
+			time.Sleep(batchPause)
+		case <-timer.C:
+		case <-audit.C:
+			if err := l.book.SelfCheck(); err != nil {
+				return fmt.Errorf("the book does not balance, so nothing more is admitted by it: %w. "+
+					"Try: report this; a restart builds the book again from the cluster's objects", err)
+			}
+		}
+		timer.Reset(l.round(ctx))
+	}
+}
+
+// round takes what changed, plans and carries out; it returns how long the plan
+// stands if nothing else happens.
+func (l *Loop) round(ctx context.Context) time.Duration {
+	started := l.Now()
+	revision := l.Policy()
+	if revision != nil {
+		l.book.SetIgnored(revision.Catalog().Resources.Ignored)
+	}
+	l.observe(l.inbox.take())
+	plan := l.plan(ctx, revision, started)
+	next := l.carryOut(plan, started)
+	next = min(next, l.publish(plan, started))
+	if plan.More && l.flying < inFlightMax {
+		next = 0
+	}
+	if n := len(plan.Admit) + len(plan.Suspend); n > 0 {
+		l.Log.V(1).Info("round", "admitted", len(plan.Admit), "suspended", len(plan.Suspend),
+			"waiting", len(plan.Waiting), "took", l.Now().Sub(started).String())
+	}
+	return max(next, time.Millisecond)
+}
+
+// plan asks the policy what is wanted, and the core what is possible, until the
+// core has nothing left to ask.
+func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Time) decide.Result {
+	in := decide.Input{
+		Snapshot:   l.book.Snapshot(),
+		Verdicts:   l.verdicts(ctx, revision, now),
+		Namespaces: l.namespaceLabels(),
+		Held:       l.heldQueues(),
+		Holds:      l.standingHolds(now),
+		Busy:       l.busy(),
+		Since:      l.since.UnixNano(),
+		Now:        now.UnixNano(),
+		Limit:      max(1, inFlightMax-l.flying),
+	}
+	if revision != nil {
+		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), revision.HasHold()
+	}
+	plan := decide.Plan(in)
+	for range asksMax {
+		if len(plan.Asks) == 0 {
+			return plan
+		}
+		for _, uid := range plan.Asks {
+			in.Holds[uid] = l.askHold(ctx, revision, uid, plan, now)
+		}
+		plan = decide.Plan(in)
+	}
+	plan.More = true // what is still asked for stays held until the next round
+	return plan
+}
+
+// revision is the digest of the policy in force, empty if there is none.
+func (l *Loop) revision() string {
+	if r := l.Policy(); r != nil {
+		return r.Digest()
+	}
+	return ""
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

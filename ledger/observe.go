@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// tracked is what the loop remembers of one managed Job beside the book. All
+// of it can be made again from the object.
+type tracked struct {
+	raw       *batchv1.Job
+	version   uint64
+	job       *demand.Job
+	firstSeen time.Time
+	writing   bool // a writer has it
+
+	verdict     decide.Outcome
+	verdictFrom verdictSource
+
+	hold   *standingHold // nil: none
+	noHold bool          // no hold rule of the policy is about it
+
+	waits      reason.Code // the reason of the last plan
+	waitsSince time.Time
+
+	refusals int       // in a row, by the API server
+	notTill  time.Time // not admitted before, after a refusal
+	refusal  string
+}
+
+// world is the rest of the cluster as the loop last saw it.
+type world struct {
+	namespaces      map[string]*corev1.Namespace
+	limitRanges     map[string]map[string]*corev1.LimitRange // namespace → name
+	runtimeClasses  map[string]*nodev1.RuntimeClass
+	priorityClasses map[string]*schedulingv1.PriorityClass
+	queues          map[string]*v1alpha1.Queue
+}
+
+func newWorld() world {
+	return world{
+		namespaces:      map[string]*corev1.Namespace{},
+		limitRanges:     map[string]map[string]*corev1.LimitRange{},
+		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
+		priorityClasses: map[string]*schedulingv1.PriorityClass{},
+		queues:          map[string]*v1alpha1.Queue{},
+	}
+}
+
+// observe brings a batch into the book. Machines and pods come first, so that a
+// Job is never counted before the pods it already has.
+func (l *Loop) observe(b batch) {
+	for name, node := range b.nodes {
+		if node == nil {
+			l.book.DeleteNode(name)
+		} else {
+			l.book.SetNode(intake.Node(node))
+		}
+	}
+	for uid, pod := range b.pods {
+		l.observePod(uid, pod)
+	}
+	l.observeWorld(b)
+	for uid, job := range b.jobs {
+		if job == nil {
+			l.dropJob(uid)
+		} else {
+			l.observeJob(job)
+		}
+	}
+	for _, w := range b.written {
+		l.observeWritten(w)
+	}
+	for _, w := range b.queueWritten {
+		l.observeQueueWritten(w)
+	}
+}
+
+func (l *Loop) observePod(uid types.UID, pod *corev1.Pod) {
+	if pod != nil {
+		if seen := intake.Pod(pod); seen != nil {
+			l.book.SetPod(seen)
+			return
+		}
+	}
+	l.book.DeletePod(string(uid)) // gone, or terminal: it holds nothing
+}
+
+// observeWorld updates what Jobs are read by, and reads again those that it may
+// change. Running Jobs keep what they were admitted with.
+func (l *Loop) observeWorld(b batch) {
+	update(l.world.namespaces, b.namespaces)
+	update(l.world.runtimeClasses, b.runtimeClasses)
+	update(l.world.priorityClasses, b.priorityClasses)
+	update(l.world.queues, b.queues)
+	stale := map[string]bool{} // namespaces
+	for name, lr := range b.limitRanges {
+		in := l.world.limitRanges[name.Namespace]
+		if in == nil {
+			in = map[string]*corev1.LimitRange{}
+			l.world.limitRanges[name.Namespace] = in
+		}
+		update(in, map[string]*corev1.LimitRange{name.Name: lr})
+		stale[name.Namespace] = true
+	}
+	for name := range b.namespaces {
+		stale[name] = true
+	}
+	all := len(b.runtimeClasses) > 0 || len(b.priorityClasses) > 0
+	if !all && len(stale) == 0 {
+		return
+	}
+	for _, t := range l.jobs {
+		if all || stale[t.raw.Namespace] {
+			l.readJob(t)
+		}
+	}
+}
+
+func update[K comparable, V any](have, news map[K]*V) {
+	for key, value := range news {
+		if value == nil {
+			delete(have, key)
+		} else {
+			have[key] = value
+		}
+	}
+}
+
+// observeJob takes a Job's newest state; an older one than is known is an echo.
+func (l *Loop) observeJob(raw *batchv1.Job) {
+	version := resourceVersion(raw)
+	t := l.jobs[raw.UID]
+	if t == nil {
+		t = &tracked{firstSeen: l.Now()}
+		l.jobs[raw.UID] = t
+	} else if version < t.version {
+		return
+	}
+	t.raw, t.version = raw, version
+	l.readJob(t)
+}
+
+// readJob makes the plain value of a Job and books it.
+func (l *Loop) readJob(t *tracked) {
+	if !intake.Managed(t.raw, l.namespace(t.raw.Namespace), l.Scope) {
+		t.job = nil
+		l.book.DeleteJob(string(t.raw.UID))
+		return
+	}
+	t.job = intake.Job(t.raw, l.env(t))
+	l.book.SetJob(t.job)
+}
+
+func (l *Loop) dropJob(uid types.UID) {
+	if l.jobs[uid] == nil {
+		return
+	}
+	delete(l.jobs, uid)
+	l.book.DeleteJob(string(uid))
+}
+
+func (l *Loop) env(t *tracked) intake.Env {
+	ranges := l.world.limitRanges[t.raw.Namespace]
+	list := make([]*corev1.LimitRange, 0, len(ranges))
+	for _, name := range sortedKeys(ranges) {
+		list = append(list, ranges[name])
+	}
+	return intake.Env{
+		LimitRanges:   list,
+		RuntimeClass:  func(name string) *nodev1.RuntimeClass { return l.world.runtimeClasses[name] },
+		PriorityClass: l.priorityClass,
+		FirstSeen:     t.firstSeen.UnixNano(),
+	}
+}
+
+// priorityClass finds a class by name, or the global default for the empty name.
+func (l *Loop) priorityClass(name string) *schedulingv1.PriorityClass {
+	if name != "" {
+		return l.world.priorityClasses[name]
+	}
+	for _, key := range sortedKeys(l.world.priorityClasses) {
+		if class := l.world.priorityClasses[key]; class.GlobalDefault {
+			return class
+		}
+	}
+	return nil
+}
+
+func (l *Loop) namespace(name string) policies.Namespace {
+	ns := policies.Namespace{Name: name}
+	if found := l.world.namespaces[name]; found != nil {
+		ns.Labels = found.Labels
+	}
+	return ns
+}
+
+// resourceVersion as a number; the API server hands them out in order.
+func resourceVersion(job *batchv1.Job) uint64 {
+	version, err := strconv.ParseUint(job.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0 // not a number: every state counts as new
+	}
+	return version
+}

@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
+)
+
+// conditionActive is false on a queue that left the policy while Jobs are still
+// charged to it.
+const conditionActive = "Active"
+
+// published is what was written of one queue, and when.
+type published struct {
+	status  v1alpha1.QueueStatus
+	at      time.Time
+	writing bool
+}
+
+// publish writes the status of the queues that changed, each at most once a
+// second; it returns when the next one is due.
+func (l *Loop) publish(plan decide.Result, now time.Time) time.Duration {
+	next := auditEvery
+	line := linesOf(plan)
+	for i := range plan.Queues {
+		state := &plan.Queues[i]
+		p := l.published[state.Name]
+		if p == nil {
+			p = &published{}
+			if queue := l.world.queues[state.Name]; queue != nil {
+				p.status = queue.Status
+			}
+			l.published[state.Name] = p
+		}
+		want := queueStatus(state, line[state.Name], l.revision(), p.status.Conditions)
+		if exists := l.world.queues[state.Name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
+			continue
+		}
+		if wait := statusEvery - now.Sub(p.at); wait > 0 || p.writing {
+			next = min(next, max(wait, statusEvery/10))
+			continue
+		}
+		p.at = now
+		l.writeQueue(state.Name, p, want)
+	}
+	l.dropQueues(plan, now)
+	return next
+}
+
+func (l *Loop) writeQueue(name string, p *published, want v1alpha1.QueueStatus) {
+	p.writing = true
+	l.work <- func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		err := apply.QueueStatus(ctx, l.Client, name, want)
+		l.inbox.put(func(b *batch) { b.queueWritten = append(b.queueWritten, queueWritten{name, want, err}) })
+	}
+}
+
+// queueWritten is the report of a status write.
+type queueWritten struct {
+	name   string
+	status v1alpha1.QueueStatus
+	err    error
+}
+
+func (l *Loop) observeQueueWritten(w queueWritten) {
+	p := l.published[w.name]
+	if p == nil {
+		return
+	}
+	p.writing = false
+	if w.err != nil {
+		l.Log.Error(w.err, "queue status not written; trying again")
+		return
+	}
+	p.status = w.status
+}
+
+// dropQueues deletes the Queues that left the policy and that nothing is
+// charged to any more; one that an operator holds stays.
+func (l *Loop) dropQueues(plan decide.Result, now time.Time) {
+	if l.Policy() == nil {
+		return // without a policy nobody knows what left it
+	}
+	for name, queue := range l.world.queues {
+		known := slices.ContainsFunc(plan.Queues, func(q decide.QueueState) bool { return q.Name == name })
+		p := l.published[name]
+		if known || queue.Spec.Hold == v1alpha1.HoldStart || p != nil && now.Sub(p.at) < statusEvery {
+			continue
+		}
+		l.published[name] = &published{at: now}
+		l.work <- func(ctx context.Context) {
+			if err := apply.DropQueue(ctx, l.Client, queue); err != nil {
+				l.Log.Error(err, "queue that left the policy is not deleted", "queue", name)
+			}
+		}
+	}
+}
+
+// line is who waits in a queue.
+type line struct {
+	head    *v1alpha1.QueueHead
+	reasons map[string]int64
+}
+
+func linesOf(plan decide.Result) map[string]*line {
+	lines := map[string]*line{}
+	for _, w := range plan.Waiting {
+		if w.Queue == "" {
+			continue
+		}
+		in := lines[w.Queue]
+		if in == nil {
+			in = &line{reasons: map[string]int64{}}
+			lines[w.Queue] = in
+		}
+		in.reasons[string(w.Reason.Code)]++
+		if w.Rank == 1 {
+			namespace, name, _ := strings.Cut(w.Key, "/")
+			in.head = &v1alpha1.QueueHead{
+				Namespace: namespace, Name: name, Reason: string(w.Reason.Code), Message: w.Reason.Message,
+			}
+		}
+	}
+	return lines
+}
+
+func queueStatus(state *decide.QueueState, in *line, revision string, conditions []metav1.Condition) v1alpha1.QueueStatus {
+	status := v1alpha1.QueueStatus{
+		Pending: int64(state.Pending), Admitted: int64(state.Admitted), Revision: revision,
+		Conditions: slices.Clone(conditions),
+	}
+	var summary []string
+	for _, row := range state.Rows {
+		status.Usage = append(status.Usage, v1alpha1.QueueUsage{
+			Flavor: row.Flavor, Resource: row.Resource,
+			Used: quantity(row.Resource, row.Usage), Limit: quantity(row.Resource, row.Nominal),
+		})
+		summary = append(summary, summaryOf(row))
+	}
+	status.Summary = strings.Join(summary, ", ")
+	if in != nil {
+		status.Head, status.Reasons = in.head, in.reasons
+	}
+	active := metav1.Condition{Type: conditionActive, Status: metav1.ConditionTrue, Reason: "InPolicy", Message: "the policy has this queue"}
+	if !state.InPolicy {
+		active.Status, active.Reason = metav1.ConditionFalse, "NotInPolicy"
+		active.Message = "the policy no longer has this queue; it stays while Jobs are charged to it"
+	}
+	meta.SetStatusCondition(&status.Conditions, active)
+	return status
+}
+
+// summaryOf is one row for a table: 4/8 nvidia.com/gpu on h100.
+func summaryOf(row quota.Row) string {
+	return fmt.Sprintf("%s/%s %s on %s",
+		reason.Amount(row.Resource, row.Usage), reason.Amount(row.Resource, row.Nominal), row.Resource, row.Flavor)
+}
+
+// quantity is an amount in the unit that people write.
+func quantity(name string, amount int64) resource.Quantity {
+	switch {
+	case name == "cpu":
+		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
+	case name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(name, "hugepages-"):
+		return *resource.NewQuantity(amount, resource.BinarySI)
+	}
+	return *resource.NewQuantity(amount, resource.DecimalSI)
+}
