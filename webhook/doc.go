@@ -1,0 +1,10 @@
+// Package webhook is what holdshort does while the API server admits a Job: it
+// suspends it, stamps its arrival, tells the policy's deny and warn, and on
+// update puts back what the ledger injected and the update left out.
+//
+// What must hold while the manager is down lies in the API server itself (the
+// chart's admission policies); this handler repeats it, so that a server without
+// mutating policies gets the same. It writes nothing, keeps nothing but the last
+// stamps it gave, and answers with a minimal patch of the raw object, so that
+// fields which this build does not know survive.
+package webhook

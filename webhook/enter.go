@@ -1,0 +1,83 @@
+package webhook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// enter makes a Job one that has just entered a queue: what the ledger writes is
+// taken out, whoever wrote it, and state, user and arrival are set. Backups and
+// "get -o yaml | create" work, forgeries do not. old is nil on creation.
+//
+// Where a mutating policy is served it did all of this before, but the arrival;
+// to do it again changes nothing.
+func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
+	annotations := doc.strings("metadata", "annotations")
+	stamp := j.stamps.give(annotations[policies.AnnotationArrival], identity(doc, req))
+	own := map[string]string{
+		policies.AnnotationArrival: stamp,
+		policies.AnnotationUser:    req.UserInfo.Username,
+	}
+	strip(doc, foreign(intake.LedgerLabel, policies.LabelState), "metadata", "labels")
+	strip(doc, foreign(func(key string) bool {
+		return intake.LedgerAnnotation(key) || key == policies.AnnotationBypass && !newBypass(old, annotations)
+	}, policies.AnnotationArrival, policies.AnnotationUser), "metadata", "annotations")
+	doc.set(policies.StateQueued, "metadata", "labels", policies.LabelState)
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		doc.set(own[key], "metadata", "annotations", key)
+	}
+	if old == nil || suspended(old) && old.Status.StartTime == nil {
+		stripTemplate(doc)
+	}
+}
+
+// stripTemplate leaves the label of the Job's own queue: tools that label
+// everything write it, and the admission writes the same.
+func stripTemplate(doc *document) {
+	const spec, template, metadata = "spec", "template", "metadata"
+	queue := doc.at(metadata, "labels", policies.LabelQueue)
+	same := doc.at(spec, template, metadata, "labels", policies.LabelQueue) == queue
+	strip(doc, func(key string) bool {
+		return intake.LedgerLabel(key) || key == policies.LabelQueue && !same
+	}, spec, template, metadata, "labels")
+	strip(doc, intake.LedgerAnnotation, spec, template, metadata, "annotations")
+}
+
+// foreign is a test for keys to take out, but those that are written anyway.
+func foreign(drop func(string) bool, written ...string) func(string) bool {
+	return func(key string) bool { return drop(key) && !slices.Contains(written, key) }
+}
+
+// strip removes the keys that drop names from the object at a path.
+func strip(doc *document, drop func(string) bool, path ...string) {
+	object, _ := doc.at(path...).(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if drop(key) {
+			doc.remove(append(slices.Clone(path), key)...)
+		}
+	}
+}
+
+// identity tells the Jobs apart that are being created at the same time. Two of
+// one generateName share it: each has a stamp of its own, by which it is known.
+func identity(doc *document, req admission.Request) string {
+	return fmt.Sprintf("%s/%v/%v/%s", req.Namespace, doc.at("metadata", "name"), doc.at("metadata", "generateName"), req.UserInfo.Username)
+}
+
+// passes tells whether the request says why it wants past the guard. Whether it
+// may is decided by the validating policy, which can ask the authorizer.
+func passes(old, job *batchv1.Job) bool { return newBypass(old, job.Annotations) }
+
+func newBypass(old *batchv1.Job, annotations map[string]string) bool {
+	reason := annotations[policies.AnnotationBypass]
+	return old != nil && reason != "" && reason != old.Annotations[policies.AnnotationBypass]
+}
+
+func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }

@@ -1,0 +1,163 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Path of the handler on the webhook server; the chart's configuration says the
+// same.
+const Path = "/webhook/jobs"
+
+// deadline of one request. The API server waits a second longer: an answer in
+// time, with a warning that the policy was too slow, beats none. Its own timeout
+// does not reach the request's context.
+const deadline = 2 * time.Second
+
+// Policy is the revision in force, as far as it is asked here.
+type Policy interface {
+	Deny(context.Context, *policies.Input) ([]policies.Reason, error)
+	Warn(context.Context, *policies.Input) ([]policies.Reason, error)
+	// ReadsJob tells whether a rule reads the raw object.
+	ReadsJob() bool
+}
+
+// Options of the handler. All are required.
+type Options struct {
+	// Policy returns the revision in force, nil while there is none.
+	Policy func() Policy
+	// Namespace looks a namespace up in a cache; false if it is not there (yet).
+	Namespace func(name string) (policies.Namespace, bool)
+	// Env is what intake needs to know of a namespace to count a Job in it.
+	Env func(namespace string) intake.Env
+	// Scope is where Jobs are managed.
+	Scope intake.Scope
+	// LedgerUser is the ledger's own name, whose writes are never touched.
+	LedgerUser string
+	Now        func() time.Time
+}
+
+// Jobs answers the API server about Jobs that are created or updated.
+type Jobs struct {
+	options Options
+	stamps  *stamps
+}
+
+var _ admission.Handler = (*Jobs)(nil)
+
+// NewJobs makes the handler.
+func NewJobs(options Options) *Jobs {
+	return &Jobs{options: options, stamps: newStamps(options.Now)}
+}
+
+// Handle answers one request.
+func (j *Jobs) Handle(ctx context.Context, req admission.Request) admission.Response {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	if req.UserInfo.Username == j.options.LedgerUser || req.SubResource != "" {
+		return admission.Allowed("")
+	}
+	switch req.Operation {
+	case admissionv1.Create:
+		return j.create(ctx, req)
+	case admissionv1.Update:
+		return j.update(ctx, req)
+	}
+	return admission.Allowed("")
+}
+
+// create suspends the Job, stamps it and asks the policy.
+func (j *Jobs) create(ctx context.Context, req admission.Request) admission.Response {
+	doc, job, err := parse(req.Object.Raw)
+	if err != nil {
+		// Unread means unsuspended: whatever the failure policy says, this is a no.
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if !j.managed(job, req.Namespace) {
+		return admission.Allowed("")
+	}
+	doc.set(true, "spec", "suspend")
+	j.enter(doc, nil, req)
+	if err := doc.decode(job); err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return j.judge(ctx, doc, subject{request: req, job: job})
+}
+
+// update does not touch what is being deleted, nor what was and is not ours.
+func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Response {
+	doc, job, err := parse(req.Object.Raw)
+	if err != nil {
+		return unread(err)
+	}
+	oldDoc, old, err := parse(req.OldObject.Raw)
+	if err != nil {
+		return unread(err)
+	}
+	if old.DeletionTimestamp != nil || !j.managed(job, req.Namespace) {
+		return admission.Allowed("")
+	}
+	_, labelled := old.Labels[policies.LabelQueue]
+	bypassing := passes(old, job)
+	switch {
+	case !labelled:
+		j.enter(doc, old, req)
+	case j.managed(old, req.Namespace) && !bypassing:
+		if err := putBack(doc, oldDoc, old); err != nil {
+			return unread(err)
+		}
+	}
+	changed := batchv1.Job{} // decoding into the old value would keep what was removed
+	if err := doc.decode(&changed); err != nil {
+		return unread(err)
+	}
+	if bypassing || !asksAgain(old, &changed) {
+		return patched(doc, nil)
+	}
+	return j.judge(ctx, doc, subject{request: req, job: &changed, old: old})
+}
+
+// managed says whether the Job is ours. The API server asks only about
+// namespaces that are; where the cache does not know one yet, it is believed.
+func (j *Jobs) managed(job *batchv1.Job, namespace string) bool {
+	ns, known := j.options.Namespace(namespace)
+	scope := j.options.Scope
+	if !known {
+		ns, scope.ManagedNamespaces = policies.Namespace{Name: namespace}, nil
+	}
+	return intake.Managed(job, ns, scope)
+}
+
+func parse(raw []byte) (*document, *batchv1.Job, error) {
+	doc, err := parseDocument(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	job := &batchv1.Job{}
+	if err := json.Unmarshal(raw, job); err != nil {
+		return nil, nil, fmt.Errorf("reading the Job: %w", err)
+	}
+	return doc, job, nil
+}
+
+// unread lets an update pass that cannot be understood: the validating policy
+// guards it, and nothing may hang on us.
+func unread(err error) admission.Response {
+	return admission.Allowed("").WithWarnings(warning("this update was not checked: " + err.Error()))
+}
+
+func patched(doc *document, warnings []string) admission.Response {
+	response := admission.Allowed("").WithWarnings(warnings...)
+	response.Patches = doc.ops
+	return response
+}
