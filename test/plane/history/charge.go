@@ -1,0 +1,92 @@
+package history
+
+import (
+	"encoding/json"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// row is what a limit is about.
+type row struct{ queue, flavor, resource string }
+
+type charges map[row]int64
+
+// reservation of a Job, nil unless it names this very Job.
+func reservation(job *batchv1.Job) *demand.Reservation {
+	text, ok := job.Annotations[policies.AnnotationReservation]
+	if !ok {
+		return nil
+	}
+	r := &demand.Reservation{}
+	if json.Unmarshal([]byte(text), r) != nil || r.UID != string(job.UID) {
+		return nil
+	}
+	return r
+}
+
+// charged sums up all queues. A Job that was admitted and runs is charged
+// max(what it may run, what its pods hold); any other pod that an admission has
+// marked is charged what it holds, with or without its Job.
+func (w *world) charged() charges {
+	sum, holding := charges{}, map[types.UID]charges{}
+	for _, pod := range w.sortedPods() {
+		into, owner := sum, w.jobs[jobOf(pod)]
+		if owner != nil && admitted(owner) {
+			if holding[owner.UID] == nil {
+				holding[owner.UID] = charges{}
+			}
+			into = holding[owner.UID]
+		}
+		into.addPod(pod)
+	}
+	for uid, job := range w.jobs {
+		if admitted(job) {
+			sum.addLarger(claim(job), holding[uid])
+		}
+	}
+	return sum
+}
+
+func admitted(job *batchv1.Job) bool {
+	return reservation(job) != nil && !suspended(job) && !over(job)
+}
+
+// claim is what an admitted Job may run, by the requests it was admitted with.
+func claim(job *batchv1.Job) charges {
+	claimed := charges{}
+	r := reservation(job)
+	for _, set := range r.PodSets {
+		for name, flavor := range set.Flavors {
+			claimed[row{r.Queue, flavor, name}] += set.Requests[name] * mayRun(job)
+		}
+	}
+	return claimed
+}
+
+// addPod charges a bound pod by what the admission wrote into its template.
+func (c charges) addPod(pod *corev1.Pod) {
+	queue, flavors := pod.Labels[policies.LabelQueue], map[string]string{}
+	if queue == "" || !holds(pod) || json.Unmarshal([]byte(pod.Annotations[policies.AnnotationFlavors]), &flavors) != nil {
+		return
+	}
+	takes := asks(pod)
+	for name, flavor := range flavors {
+		c[row{queue, flavor, name}] += takes[name]
+	}
+}
+
+func (c charges) addLarger(a, b charges) {
+	for k, amount := range a {
+		c[k] += max(amount, b[k])
+	}
+	for k, amount := range b {
+		if _, both := a[k]; !both {
+			c[k] += amount
+		}
+	}
+}

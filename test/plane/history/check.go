@@ -1,0 +1,234 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Check replays a history, sorted by version, and returns what broke the rules.
+func Check(events []Event, rules Rules) []Violation {
+	c := &checker{rules: rules, world: newWorld(), stories: map[types.UID]*story{}, complained: map[types.UID]bool{}}
+	for _, e := range events {
+		c.event(e)
+	}
+	if rules.RanOnce {
+		c.ranOnce()
+	}
+	return c.found
+}
+
+type checker struct {
+	rules      Rules
+	world      *world
+	stories    map[types.UID]*story
+	complained map[types.UID]bool // pods that were reported as unschedulable
+	found      []Violation
+}
+
+// story is what one queued Job went through.
+type story struct {
+	last  *batchv1.Job
+	lifts int
+	pods  map[types.UID]bool
+}
+
+func (c *checker) event(e Event) {
+	switch {
+	case e.Change == Missed:
+		c.report("gap", e, "%s", e.Problem)
+	case e.Job != nil:
+		before := c.world.jobs[e.Job.UID]
+		c.world.apply(e)
+		if e.Change != Deleted {
+			c.job(e, before)
+		}
+	case e.Pod != nil:
+		before := c.world.pods[e.Pod.UID]
+		c.world.apply(e)
+		if e.Change != Deleted {
+			c.pod(e, before)
+		}
+	default:
+		c.world.apply(e)
+	}
+}
+
+// job judges a new version of a Job.
+func (c *checker) job(e Event, before *batchv1.Job) {
+	job, queue := e.Job, e.Job.Labels[policies.LabelQueue]
+	if !c.rules.judges(queue) {
+		return
+	}
+	s := c.story(job.UID)
+	s.last = job
+	switch {
+	case suspended(job), over(job):
+	case before == nil && e.Change == Added:
+		c.report("authority", e, "created unsuspended, though in queue %q", queue)
+	case before == nil:
+	case suspended(before):
+		s.lifts++
+		c.lift(e, before)
+	case !sameReservation(before, job):
+		c.report("once", e, "admitted again while it was not suspended")
+	}
+}
+
+// lift judges the end of a suspension.
+func (c *checker) lift(e Event, before *batchv1.Job) {
+	job := e.Job
+	if over(before) || job.DeletionTimestamp != nil {
+		c.report("terminal", e, "admitted, though finished or being deleted")
+	}
+	r := reservation(job)
+	if r == nil {
+		if job.Annotations[policies.AnnotationBypass] == "" {
+			c.report("authority", e, "lifted without a reservation of its own, and without a bypass")
+		}
+		return
+	}
+	sums := c.world.charged()
+	for _, k := range sortedRows(claim(job)) {
+		if limit, limited := c.rules.limit(k, e.Version); limited && sums[k] > limit {
+			c.report("quota", e, "queue %s then held %d of %s on flavor %s, and %d were allowed", k.queue, sums[k], k.resource, k.flavor, limit)
+		}
+	}
+}
+
+func sameReservation(a, b *batchv1.Job) bool {
+	x, y := reservation(a), reservation(b)
+	return x == nil || y == nil || x.Time == y.Time
+}
+
+// pod judges a new version of a pod.
+func (c *checker) pod(e Event, before *corev1.Pod) {
+	pod := e.Pod
+	bound := pod.Spec.NodeName != "" && (before == nil || before.Spec.NodeName == "")
+	if bound && e.Change != Existed {
+		c.devices(e)
+	}
+	job := c.world.jobs[jobOf(pod)]
+	queue := pod.Labels[policies.LabelQueue]
+	if job != nil {
+		queue = cmp.Or(queue, job.Labels[policies.LabelQueue])
+	}
+	if !c.rules.judges(queue) {
+		return
+	}
+	if uid := jobOf(pod); uid != "" {
+		c.story(uid).pods[pod.UID] = true
+	}
+	if why, is := unschedulable(pod); is && !c.complained[pod.UID] {
+		c.complained[pod.UID] = true
+		c.report("unschedulable", e, "%s", why)
+	}
+}
+
+func unschedulable(pod *corev1.Pod) (string, bool) {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			return condition.Message, true
+		}
+	}
+	return "", false
+}
+
+// devices judges the binding of a pod: only what it asks for itself, so that a
+// node whose allocatable shrank is not held against a pod that needs none of it.
+func (c *checker) devices(e Event) {
+	node := c.world.nodes[e.Pod.Spec.NodeName]
+	if node == nil {
+		return
+	}
+	held := map[string]int64{}
+	for _, pod := range c.world.sortedPods() {
+		if pod.Spec.NodeName == node.Name && holds(pod) {
+			for name, amount := range asks(pod) {
+				held[name] += amount
+			}
+		}
+	}
+	has := count(node.Status.Allocatable)
+	takes := asks(e.Pod)
+	for _, name := range sortedKeys(takes) {
+		if takes[name] > 0 && held[name] > has[name] {
+			c.report("devices", e, "bound to node %s, whose pods then held %d of %s, and it has %d", node.Name, held[name], name, has[name])
+		}
+	}
+}
+
+func (c *checker) story(uid types.UID) *story {
+	if c.stories[uid] == nil {
+		c.stories[uid] = &story{pods: map[types.UID]bool{}}
+	}
+	return c.stories[uid]
+}
+
+// ranOnce judges whole stories, at the end.
+func (c *checker) ranOnce() {
+	uids := make([]types.UID, 0, len(c.stories))
+	for uid := range c.stories {
+		uids = append(uids, uid)
+	}
+	slices.Sort(uids)
+	for _, uid := range uids {
+		s := c.stories[uid]
+		if s.last == nil { // its pods were seen, itself never
+			continue
+		}
+		e := Event{Job: s.last}
+		if s.lifts != 1 {
+			c.report("ran-once", e, "admitted %d times", s.lifts)
+		}
+		if wants := s.last.Spec.Completions; wants != nil && len(s.pods) != int(*wants) {
+			c.report("ran-once", e, "made %d pods for %d completions", len(s.pods), *wants)
+		}
+		if !complete(s.last) {
+			c.report("ran-once", e, "did not complete")
+		}
+	}
+}
+
+func complete(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
+		return condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue
+	})
+}
+
+func (c *checker) report(rule string, e Event, format string, args ...any) {
+	v := Violation{Rule: rule, Version: e.Version, Message: fmt.Sprintf(format, args...)}
+	switch {
+	case e.Job != nil:
+		v.Object = "job/" + e.Job.Namespace + "/" + e.Job.Name
+	case e.Pod != nil:
+		v.Object = "pod/" + e.Pod.Namespace + "/" + e.Pod.Name
+	}
+	c.found = append(c.found, v)
+}
+
+func sortedRows(c charges) []row {
+	rows := make([]row, 0, len(c))
+	for k := range c {
+		rows = append(rows, k)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.queue, b.queue), cmp.Compare(a.flavor, b.flavor), cmp.Compare(a.resource, b.resource))
+	})
+	return rows
+}
+
+func sortedKeys(m map[string]int64) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
