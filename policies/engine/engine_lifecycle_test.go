@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLastGoodRevisionStaysWhenTheNextIsBad(t *testing.T) {
+	engine := New(Options{})
+	if engine.Active() != nil {
+		t.Fatal("an engine starts with a policy")
+	}
+	var swaps []string
+	engine.Subscribe(func(r *Revision) { swaps = append(swaps, r.Digest()) })
+	first, err := engine.Activate(context.Background(), starter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Activate(context.Background(), withRego("package holdshort.policy\n\ndeny contains\n")); err == nil {
+		t.Fatal("a syntax error was activated")
+	}
+	if engine.Active() != first {
+		t.Error("a bad bundle replaced the good one")
+	}
+	second, err := engine.Activate(context.Background(), withFreeze())
+	if err != nil || engine.Active() != second {
+		t.Fatalf("the next good one: %v", err)
+	}
+	if diff := cmp.Diff([]string{first.Digest(), second.Digest()}, swaps); diff != "" {
+		t.Errorf("swaps (-want +got):\n%s", diff)
+	}
+}
+
+func TestSameContentIsNotReloaded(t *testing.T) {
+	engine := New(Options{})
+	first, err := engine.Activate(context.Background(), starter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Subscribe(func(*Revision) { t.Error("swapped for the same content") })
+	elsewhere := starter()
+	elsewhere.Source = "elsewhere"
+	if again, err := engine.Activate(context.Background(), elsewhere); err != nil || again != first {
+		t.Errorf("activating the same again: %p, %v; want %p", again, err, first)
+	}
+}
+
+func TestGateKeepsTheOldRevision(t *testing.T) {
+	refused := errors.New("too many Jobs would be denied")
+	gate := func(_ context.Context, old, candidate *Revision) error {
+		if old == nil {
+			return nil
+		}
+		if candidate == nil || old.Digest() == candidate.Digest() {
+			t.Error("the gate does not see both revisions")
+		}
+		return refused
+	}
+	engine := New(Options{Gates: []Gate{gate}})
+	first, err := engine.Activate(context.Background(), starter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Activate(context.Background(), withFreeze()); !errors.Is(err, refused) {
+		t.Errorf("error %v; want the gate's", err)
+	}
+	if engine.Active() != first {
+		t.Error("the gate's no was ignored")
+	}
+}
+
+func TestRevisionDoesNotChangeWithTheCallersFiles(t *testing.T) {
+	bundle := starter()
+	r := mustCompile(t, bundle)
+	before := r.Digest()
+	bundle.Files["data.yaml"][0] = 'X'
+	r.Bundle().Files["data.yaml"][1] = 'X'
+	if got := r.Bundle().Digest(); got != before {
+		t.Errorf("digest of the kept text is %s, was %s", got, before)
+	}
+}
+
+func TestKeptBundleComesBackTheSame(t *testing.T) {
+	kept, err := withFreeze().Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := withFreeze().Pack()
+	if err != nil || string(again) != string(kept) {
+		t.Errorf("packed twice, two results (%v)", err)
+	}
+	back, err := Unpack(kept)
+	if diff := cmp.Diff(withFreeze(), back); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := Unpack([]byte("no gzip")); err == nil {
+		t.Error("unpacked what was never packed")
+	}
+}
