@@ -53,7 +53,7 @@ func Scattered(m Machines) Reason {
 // go before it have found their nodes.
 func BeingPlaced(m Machines) Reason {
 	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf(
-		"%s %s asked, %s free on the machines of %s; waits until it is known where %s of others land",
+		"%s %s asked, %s free on the machines of %s; waits until others are placed there (%s)",
 		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, pods(m.Placing))}
 }
 
@@ -61,7 +61,7 @@ func (m Machines) promised() string {
 	if m.Placing == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", where %s of others are still being placed", pods(m.Placing))
+	return fmt.Sprintf(", with %s of others still to be placed there", pods(m.Placing))
 }
 
 // NoSuchMachines is that no node at all may run the pods.
@@ -72,9 +72,9 @@ func NoSuchMachines(flavor string) Reason {
 
 // TooSmallMachines is that the pods would not fit even if nothing ran.
 func TooSmallMachines(flavor string, asked, fits int64, matching int) Reason {
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked, but the %s of %s have room for %d of them even when empty. "+
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran. "+
 		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
-		pods(asked), nodes(matching), flavor, fits)}
+		pods(asked), flavor, nodes(matching), fits)}
 }
 
 // InLine is that a Job before it in a strict queue does not fit.

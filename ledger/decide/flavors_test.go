@@ -1,0 +1,178 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// twoKinds has a queue that may use 2 GPUs on h100 nodes, which are tainted,
+// and 2 on a100 nodes.
+func twoKinds(t testing.TB) *world {
+	w := newWorld(t)
+	taint := policies.Taint{Key: gpu, Value: "yes", Effect: "NoSchedule"}
+	w.catalog.Flavors = map[string]policies.Flavor{
+		"h100": {
+			NodeLabels: map[string]string{"kind": "h100"}, Taints: []policies.Taint{taint},
+			Tolerations: []policies.Toleration{{Key: gpu, Operator: "Exists"}},
+		},
+		"a100": {NodeLabels: map[string]string{"kind": "a100"}},
+	}
+	q := queue(0)
+	q.Flavors = []string{"h100", "a100"}
+	q.Quota = map[string]map[string]policies.Limit{"h100": {gpu: {Nominal: 2}}, "a100": {gpu: {Nominal: 2}}}
+	w.catalog.Queues["research"] = q
+	w.node("n1", 2, labels("kind", "h100"), func(n *supply.Node) { n.Taints = []policies.Taint{taint} })
+	w.node("n2", 2, labels("kind", "a100"))
+	return w
+}
+
+func selects(key, value string) func(*demand.Job) {
+	return func(j *demand.Job) { j.PodSets[0].Place.NodeSelector = map[string]string{key: value} }
+}
+
+func TestFlavors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		given func(*world)
+		runs  map[string]string // Job → flavor
+		waits map[string]string
+	}{
+		{"the first flavor is filled, then the second", func(w *world) {
+			w.job("a", 2, 1)
+			w.job("b", 2, 1)
+			w.job("c", 2, 1)
+		}, map[string]string{"a": "h100", "b": "a100"}, map[string]string{
+			"c": "WaitingForQuota: research uses 2 of 2 nvidia.com/gpu on h100; 2 asked, 0 left",
+		}},
+		{"who selects one kind gets only that", func(w *world) {
+			w.job("a", 2, 1, selects("kind", "a100"))
+			w.job("b", 2, 1, selects("kind", "a100"))
+		}, map[string]string{"a": "a100"}, map[string]string{
+			"b": "WaitingForQuota: research uses 2 of 2 nvidia.com/gpu on a100; 2 asked, 0 left",
+		}},
+		{"who asks by affinity gets only that", func(w *world) {
+			w.job("a", 2, 1, func(j *demand.Job) {
+				j.PodSets[0].Place.Affinity = []demand.NodeTerm{{Labels: []demand.NodeRequirement{{Key: "kind", Operator: "NotIn", Values: []string{"h100"}}}}}
+			})
+		}, map[string]string{"a": "a100"}, map[string]string{}},
+		{"a wish that contradicts every flavor is told by its key", func(w *world) {
+			w.job("a", 1, 1, selects("kind", "v100"))
+		}, map[string]string{}, map[string]string{
+			"a": "NoMatchingFlavor: flavor h100 has kind=h100, the pods select v100; flavor a100 has kind=a100, the pods select v100",
+		}},
+		{"a taint that neither pods nor flavor tolerate rules the flavor out", func(w *world) {
+			f := w.catalog.Flavors["h100"]
+			f.Tolerations = nil
+			w.catalog.Flavors["h100"] = f
+			w.job("a", 1, 1)
+			w.job("b", 1, 1, selects("kind", "h100"))
+		}, map[string]string{"a": "a100"}, map[string]string{
+			"b": "NoMatchingFlavor: flavor h100 has taint nvidia.com/gpu:NoSchedule, which the pods don't tolerate; flavor a100 has kind=a100, the pods select h100",
+		}},
+		{"the verdict's flavors and their order go before the queue's", func(w *world) {
+			v := w.verdicts["uid-a"]
+			v.Verdict = policies.Verdict{Queue: "research", Flavors: []string{"a100"}}
+			w.verdicts["uid-a"] = v
+			w.job("a", 1, 1)
+		}, map[string]string{"a": "a100"}, map[string]string{}},
+		{"no machines on the first flavor means the second", func(w *world) {
+			w.pod("stranger", "n1", "", 1)
+			w.job("a", 2, 1)
+		}, map[string]string{"a": "a100"}, map[string]string{}},
+		{"more than any flavor's quota never fits", func(w *world) {
+			w.job("a", 3, 1)
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: 3 nvidia.com/gpu asked; research may use at most 2 on h100. Try: ask for less; " +
+				"3 nvidia.com/gpu asked; research may use at most 2 on a100. Try: ask for less",
+		}},
+		{"a label that no node has is looked for on the nodes", func(w *world) {
+			w.job("a", 1, 1, selects("zone", "moon"))
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: no node of h100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes; " +
+				"no node of a100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes",
+		}},
+		{"a Job that asks for nothing limited gets a flavor too", func(w *world) {
+			w.job("a", 1, 0, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 100 })
+		}, map[string]string{"a": "h100"}, map[string]string{}},
+		{"a flavor that is not verified needs no machines", func(w *world) {
+			f := w.catalog.Flavors["h100"]
+			f.Verify = policies.VerifyNone
+			w.catalog.Flavors["h100"] = f
+			w.book.DeleteNode("n1")
+			w.job("a", 2, 1)
+		}, map[string]string{"a": "h100"}, map[string]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := twoKinds(t)
+			c.given(w)
+			got := w.plan()
+			runs := map[string]string{}
+			for _, a := range got.Admit {
+				runs[a.Job.Name] = a.Reservation.PodSets[0].Flavors["pods"]
+			}
+			if diff := cmp.Diff(c.runs, runs); diff != "" {
+				t.Errorf("Job and flavor (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.waits, said(got)); diff != "" {
+				t.Errorf("who waits and why (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAdmissionSaysAllThatIsWritten(t *testing.T) {
+	w := twoKinds(t)
+	j := w.job("a", 2, 1, selects("zone", "east"))
+	w.node("n1", 2, labels("kind", "h100", "zone", "east"))
+	got := w.plan().Admit[0]
+	tolerations := []policies.Toleration{{Key: gpu, Operator: "Exists"}}
+	want := demand.Reservation{
+		UID: j.UID, Queue: "research", Revision: "r1", Time: start, Plan: map[string]int64{"n1": 2},
+		PodSets: []demand.ReservedPodSet{{
+			Name: "main", Count: 2, Requests: resource.List{gpu: 1, "pods": 1},
+			Flavors:      map[string]string{gpu: "h100", "pods": "h100"},
+			NodeSelector: map[string]string{"kind": "h100"}, Tolerations: tolerations,
+		}},
+	}
+	if diff := cmp.Diff(want, got.Reservation); diff != "" {
+		t.Errorf("reservation (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"kind": "h100"}, got.NodeSelector); diff != "" {
+		t.Errorf("selector (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(tolerations, got.Tolerations); diff != "" {
+		t.Errorf("tolerations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"n1"}, got.PreferNodes); diff != "" {
+		t.Errorf("preferred nodes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTolerationsThatPodsHaveAreNotAddedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		own  policies.Toleration
+		adds int
+	}{
+		{"the same one", policies.Toleration{Key: gpu, Operator: "Exists"}, 0},
+		{"one for everything", policies.Toleration{Operator: "Exists"}, 0},
+		{"one for another key", policies.Toleration{Key: "x", Operator: "Exists"}, 1},
+		{"one for a single value", policies.Toleration{Key: gpu, Value: "yes"}, 1},
+		{"one for a single effect", policies.Toleration{Key: gpu, Operator: "Exists", Effect: "NoSchedule"}, 1},
+		{"one that ends", policies.Toleration{Key: gpu, Operator: "Exists", TolerationSeconds: new(int64)}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := twoKinds(t)
+			w.job("a", 1, 1, func(j *demand.Job) { j.PodSets[0].Place.Tolerations = []policies.Toleration{c.own} })
+			if got := w.plan().Admit[0]; len(got.Tolerations) != c.adds {
+				t.Errorf("adds %v, want %d", got.Tolerations, c.adds)
+			}
+		})
+	}
+}
