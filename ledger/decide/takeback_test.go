@@ -1,0 +1,192 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// taken is why each suspended Job is taken back, by name.
+func taken(r decide.Result) map[string]string {
+	all := map[string]string{}
+	for _, s := range r.Suspend {
+		all[s.Job.Name] = string(s.Reason.Code) + ": " + s.Reason.Message
+	}
+	return all
+}
+
+// running queues a Job of two pods and lets it go at start.
+func running(w *world, change ...func(*demand.Job)) {
+	w.node("n1", 8)
+	w.carryOut(w.planOf(w.job("a", 2, 1)))
+	j := *w.book.Job("uid-a")
+	for _, f := range change {
+		f(&j)
+	}
+	w.book.SetJob(&j)
+}
+
+func unreserved(change ...func(*demand.Job)) func(*world) {
+	return func(w *world) {
+		w.node("n1", 8)
+		w.job("a", 2, 1, func(j *demand.Job) {
+			j.Suspended = false
+			for _, f := range change {
+				f(j)
+			}
+		})
+	}
+}
+
+func unbound(since int64) func(*supply.Pod) {
+	return func(p *supply.Pod) { p.UnschedulableSince = since }
+}
+
+func ready(p *supply.Pod) { p.Ready = true }
+
+func TestTakeBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		given func(*world)
+		at    int64 // seconds after start
+		want  map[string]string
+		wake  int64 // seconds after start, 0: never
+	}{
+		{"a gang whose pods found no node in time is taken back", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1)
+			w.pod("2", "", "a", 1, unbound(start+10*second))
+		}, 130, map[string]string{"a": "BackingOff: 1 pod found no node within 120 s"}, 1800},
+		{"before that it is left alone, and looked at again when it is time", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1)
+			w.pod("2", "", "a", 1, unbound(start+10*second))
+		}, 129, map[string]string{}, 130},
+		{"the queue may have more patience", func(w *world) {
+			q := queue(4)
+			q.PlacementTimeoutSeconds = 500
+			w.catalog.Queues["research"] = q
+			running(w)
+			w.pod("1", "", "a", 1, unbound(start))
+		}, 130, map[string]string{}, 500},
+		{"once all pods were bound a lost one is no reason", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1)
+			w.pod("2", "n1", "a", 1)
+			w.book.DeletePod("pod-2")
+			w.pod("3", "", "a", 1, unbound(start))
+		}, 1000, map[string]string{}, 1800},
+		{"a Job of which no pod could be made is taken back", func(w *world) { running(w) },
+			120, map[string]string{"a": "BackingOff: no pod of it could be made within 120 s. " +
+				"Try: kubectl describe job (a ResourceQuota or an invalid template)"}, 1800},
+		{"a Job whose only pods ended is not one that makes none", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1)
+			w.book.DeletePod("pod-1")
+		}, 300, map[string]string{}, 1800},
+		{"pods that are not ready in time take the gang back", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1, ready)
+			w.pod("2", "n1", "a", 1)
+		}, 1800, map[string]string{"a": "BackingOff: only 1 of 2 pods ready within 1800 s"}, 0},
+		{"pods that were ready once may be anything later", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1, ready)
+			w.pod("2", "n1", "a", 1, ready)
+			w.pod("2", "n1", "a", 1)
+		}, 5000, map[string]string{}, 0},
+		{"quick pods that were never ready together count as ready when they ended", func(w *world) {
+			running(w)
+			w.pod("1", "n1", "a", 1, ready)
+			w.book.DeletePod("pod-1")
+			w.pod("2", "n1", "a", 1, ready)
+		}, 5000, map[string]string{}, 0},
+		{"after a restart the clocks start again", func(w *world) {
+			running(w)
+			w.pod("1", "", "a", 1, unbound(start))
+			w.in.Since = start + 100*second
+		}, 150, map[string]string{}, 220},
+		{"a hold by the owner takes a running Job back", func(w *world) {
+			running(w, func(j *demand.Job) { j.HeldByOwner = true })
+		}, 1, map[string]string{"a": "HeldByOwner: annotation holdshort.dev/hold is set. Try: remove it"}, 0},
+		{"a Job that somebody may lift past the queue is never taken back", func(w *world) {
+			running(w, func(j *demand.Job) { j.Bypass, j.HeldByOwner = true, true })
+		}, 9999, map[string]string{}, 0},
+		{"a Job with a write in flight is left alone", func(w *world) {
+			running(w, func(j *demand.Job) { j.HeldByOwner = true })
+			w.in.Busy = map[string]bool{"uid-a": true}
+		}, 1, map[string]string{}, 0},
+		{"a Job that ran before is charged and left alone", func(w *world) {
+			unreserved()(w)
+			w.pod("1", "n1", "a", 1)
+		}, 9999, map[string]string{}, 0},
+		{"without a pod it is suspended at once", unreserved(), 0,
+			map[string]string{"a": "BehindOthers: it ran without having been admitted; it waits in queue research like any other"}, 0},
+		{"but not if it had pods that ended", unreserved(func(j *demand.Job) { j.Ended = 1 }), 0, map[string]string{}, 0},
+		{"nor if it is being deleted", unreserved(func(j *demand.Job) { j.Deleting = true }), 0, map[string]string{}, 0},
+		{"the policy may want it suspended, pods or not", func(w *world) {
+			w.catalog.Unreserved = policies.UnreservedSuspend
+			unreserved()(w)
+			w.pod("1", "n1", "a", 1)
+		}, 0, map[string]string{"a": "BehindOthers: it ran without having been admitted; it waits in queue research like any other"}, 0},
+		{"without a policy nobody knows, so nothing is touched", func(w *world) {
+			unreserved()(w)
+			w.catalog = nil
+		}, 0, map[string]string{}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			c.given(w)
+			w.in.Now = start + c.at*second
+			got := w.plan()
+			if diff := cmp.Diff(c.want, taken(got)); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+			wake := int64(0)
+			if got.WakeAt > 0 {
+				wake = (got.WakeAt - start) / second
+			}
+			if len(c.want) == 0 && wake != c.wake {
+				t.Errorf("wakes after %d s, want %d", wake, c.wake)
+			}
+		})
+	}
+}
+
+func TestBackoffDoublesUpToItsLimit(t *testing.T) {
+	for count, pause := range map[int64]int64{0: 60, 1: 120, 2: 240, 5: 1920, 6: 3600, 1000: 3600} {
+		w := newWorld(t)
+		running(w, func(j *demand.Job) { j.Backoff = demand.Backoff{UID: "uid-a", Count: count} })
+		w.in.Now = start + 200*second
+		got := w.plan().Suspend[0].Backoff
+		want := &demand.Backoff{UID: "uid-a", Count: count + 1, Until: start + (200+pause)*second, Code: "no pods made"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after %d times (-want +got):\n%s", count, diff)
+		}
+	}
+}
+
+func TestBackoffHoldsUntilItEnds(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.job("a", 1, 1, func(j *demand.Job) {
+		j.Backoff = demand.Backoff{UID: "uid-a", Count: 2, Until: start + 5*second, Code: "placement timeout"}
+	})
+	w.job("copied", 1, 1, func(j *demand.Job) { j.Backoff = demand.Backoff{UID: "another", Until: start + 5*second} })
+	got := w.plan()
+	if diff := cmp.Diff(map[string]string{"a": "BackingOff: taken back 2 times, the last time because of placement timeout"}, said(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got.WakeAt != start+5*second {
+		t.Errorf("wakes at %d", got.WakeAt)
+	}
+	w.in.Now = start + 5*second
+	if diff := cmp.Diff([]string{"a", "copied"}, started(w.plan())); diff != "" {
+		t.Error(diff)
+	}
+}
