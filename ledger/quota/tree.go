@@ -15,15 +15,15 @@ type Row struct {
 	Key
 	Nominal int64
 	Usage   int64
-	parent  int32
 }
 
 const noParent = int32(-1)
 
 // Tree is all rows, in the order of their keys.
 type Tree struct {
-	rows  []Row
-	index map[Key]int32
+	rows    []Row
+	parents []int32 // of each row: the row that stands above it
+	index   map[Key]int32
 }
 
 // New makes a tree of rows; of two with the same key the last counts.
@@ -31,7 +31,7 @@ func New(rows []Row) *Tree {
 	t := &Tree{rows: slices.Clone(rows), index: make(map[Key]int32, len(rows))}
 	slices.SortStableFunc(t.rows, func(a, b Row) int { return CompareKeys(a.Key, b.Key) })
 	for i := range t.rows {
-		t.rows[i].parent = noParent
+		t.parents = append(t.parents, noParent)
 		t.index[t.rows[i].Key] = int32(i)
 	}
 	return t
@@ -47,7 +47,7 @@ func (t *Tree) Row(k Key) Row {
 	if i, ok := t.index[k]; ok {
 		return t.rows[i]
 	}
-	return Row{Key: k, parent: noParent}
+	return Row{Key: k}
 }
 
 // Rows returns all rows by key. Not to be changed.
@@ -68,6 +68,6 @@ func (t *Tree) Add(k Key, amount int64) {
 	i, ok := t.index[k]
 	for ok && i != noParent {
 		t.rows[i].Usage = resource.Add(t.rows[i].Usage, amount)
-		i = t.rows[i].parent
+		i = t.parents[i]
 	}
 }
