@@ -1,0 +1,197 @@
+package arch
+
+import "slices"
+
+// module is the path of this module.
+const module = "github.com/holdshort/holdshort"
+
+// Row is what one package, and all below it that have no row of their own, is
+// for and may import. Test files may import more.
+type Row struct {
+	Package string
+	Duty    string
+	Ours    []string // packages of ours; a trailing /... means all below, too
+	Third   []string // prefixes of foreign import paths
+	Never   string   // what it keeps out, and why
+	// Without are prefixes that may not even come in through others.
+	Without []string
+	// Pure packages have no clock, no log, no environment.
+	Pure bool
+}
+
+// Prefixes that rows share.
+const (
+	kubeAPI     = "k8s.io/api"
+	machinery   = "k8s.io/apimachinery"
+	quantities  = "k8s.io/apimachinery/pkg/api/resource"
+	clientGo    = "k8s.io/client-go"
+	runtimeLib  = "sigs.k8s.io/controller-runtime"
+	opa         = "github.com/open-policy-agent"
+	logr        = "github.com/go-logr/logr"
+	certManager = "github.com/cert-manager/cert-manager/pkg/server/tls"
+)
+
+// Table is the rule of who may import whom.
+func Table() []Row {
+	rows := contract()
+	rows = append(rows, values()...)
+	rows = append(rows, core()...)
+	return append(rows, shell()...)
+}
+
+// cluster is what talks to a cluster.
+func cluster() []string { return []string{clientGo, runtimeLib} }
+
+// plus never writes into its first argument, which rows share.
+func plus(list []string, more ...string) []string { return slices.Concat(list, more) }
+
+// contract is what users write against.
+func contract() []Row {
+	return []Row{
+		{
+			Package: "policies", Duty: "the contract's Go types, the default bundle, the starter data",
+			Third: []string{quantities}, Without: plus(cluster(), kubeAPI, opa), Pure: true,
+			Never: "the ledger and other Kubernetes types: users write against this contract",
+		},
+		{
+			Package: "policies/engine", Duty: "loads, checks, compiles and evaluates bundles; the only importer of OPA",
+			Ours: []string{"policies"}, Third: []string{opa, quantities, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+			Without: plus(cluster(), kubeAPI),
+			Never:   "the ledger and Kubernetes: a policy can be tested with no cluster",
+		},
+		{
+			Package: "ledger/api/v1alpha1", Duty: "types of the custom resources",
+			Third: []string{machinery}, Without: cluster(), Pure: true,
+			Never: "anything of ours: others read these types too",
+		},
+	}
+}
+
+// values are plain data that everything else is made of.
+func values() []Row {
+	without := plus(cluster(), kubeAPI, opa)
+	return []Row{
+		{
+			Package: "ledger/resource", Duty: "amounts of resources as integers that saturate",
+			Without: plus(without, machinery), Pure: true,
+			Never: "anything: a leaf under every sum",
+		},
+		{
+			Package: "ledger/reason", Duty: "every reason code with its sentence and advice",
+			Without: plus(without, machinery), Pure: true,
+			Never: "anything: docs, metrics and the plugin read it",
+		},
+		{
+			Package: "ledger/demand", Duty: "what a workload asks for and was given",
+			Ours: []string{"ledger/reason", "ledger/resource", "policies"}, Without: without, Pure: true,
+			Never: "Kubernetes objects: deciding works on plain values",
+		},
+		{
+			Package: "ledger/supply", Duty: "what the cluster has and who holds it",
+			Ours: []string{"ledger/demand", "ledger/reason", "ledger/resource", "policies"}, Without: without, Pure: true,
+			Never: "Kubernetes objects: deciding works on plain values",
+		},
+		{
+			Package: "ledger/effect", Duty: "what is to be written, as data",
+			Ours: []string{"ledger/demand", "ledger/reason", "ledger/resource", "policies"}, Without: without, Pure: true,
+			Never: "whoever makes or writes effects: neither knows the other",
+		},
+		{
+			Package: "ledger/intake", Duty: "Kubernetes objects → demand and supply; which Jobs are ours",
+			Ours:    []string{"ledger/demand", "ledger/reason", "ledger/resource", "ledger/supply", "policies"},
+			Third:   []string{kubeAPI, machinery, "k8s.io/component-helpers"},
+			Without: plus(cluster(), opa), Pure: true,
+			Never: "a client: webhook, plugin and loop read a Job in the same way",
+		},
+	}
+}
+
+// core decides.
+func core() []Row {
+	without := plus(cluster(), kubeAPI, opa)
+	plain := []string{"ledger/demand", "ledger/reason", "ledger/resource", "ledger/supply", "policies"}
+	with := func(more ...string) []string { return plus(more, plain...) }
+	return []Row{
+		{
+			Package: "ledger/quota", Duty: "who may use how much",
+			Ours: []string{"ledger/reason", "ledger/resource", "policies"}, Without: without, Pure: true,
+			Never: "Kubernetes, OPA, a clock: arithmetic only",
+		},
+		{
+			Package: "ledger/fit", Duty: "whether a gang has room on real nodes",
+			Ours: with(), Without: without, Pure: true,
+			Never: "Kubernetes, OPA, a clock: arithmetic only",
+		},
+		{
+			Package: "ledger/book", Duty: "who holds what: entries, snapshot, self-check",
+			Ours: with("ledger/fit", "ledger/quota"), Without: without, Pure: true,
+			Never: "Kubernetes, OPA, a clock, a log: rebuilt and running must be equal",
+		},
+		{
+			Package: "ledger/decide", Duty: "order, choice of flavor, the plan",
+			Ours: with("ledger/book", "ledger/effect", "ledger/fit", "ledger/quota"), Without: without, Pure: true,
+			Never: "engine, Kubernetes, a clock, a context, a log: the same values give the same plan",
+		},
+	}
+}
+
+// shell is what has side effects.
+func shell() []Row {
+	kube := plus(cluster(), kubeAPI, machinery)
+	return []Row{
+		{
+			Package: "ledger/apply", Duty: "effects → writes and events",
+			Ours: []string{
+				"ledger/api/v1alpha1", "ledger/demand", "ledger/effect", "ledger/intake", "ledger/reason", "ledger/resource", "policies",
+			},
+			Third: plus(kube, logr), Without: []string{opa},
+			Never: "decide, book and engine: it writes and has no opinions",
+		},
+		{
+			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
+			Ours: []string{"ledger/api/v1alpha1", "policies", "policies/engine"}, Third: plus(kube, logr),
+			Never: "decide, book and the loop: a policy is judged by itself",
+		},
+		{
+			Package: "ledger", Duty: "the loop: the one shell that drives the core",
+			Ours:  []string{"ledger/...", "policies", "policies/engine"},
+			Third: plus(kube, logr, "golang.org/x/time/rate"),
+			Never: "the webhook: admission must not wait for a round",
+		},
+		{
+			Package: "webhook", Duty: "suspends, stamps, denies, warns",
+			Ours: []string{
+				"ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
+			},
+			Third: plus(kube, logr, "gomodules.xyz/jsonpatch"),
+			Never: "the loop, book and decide: admission stays fast and keeps no state",
+		},
+		{
+			Package: "webhook/certs", Duty: "serving certificates and the caBundle",
+			Third: plus(kube, logr, certManager, "golang.org/x/sync"),
+			Never: "anything of ours: it knows names, not Jobs",
+		},
+		{
+			Package: "cmd/holdshort", Duty: "the manager: reads its configuration and wires the parts",
+			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "policies", "policies/engine", "webhook/..."},
+			Third: plus(kube, logr, "k8s.io/klog", "sigs.k8s.io/yaml", "golang.org/x/sync"),
+			Never: "the core: logic has no place where things are wired",
+		},
+		{
+			Package: "cmd/kubectl-holdshort", Duty: "the kubectl plugin",
+			Ours: []string{
+				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
+			},
+			Third: []string{
+				kubeAPI, machinery, clientGo, "k8s.io/cli-runtime", "github.com/spf13/cobra", "sigs.k8s.io/yaml", "golang.org/x/term",
+			},
+			Without: []string{runtimeLib},
+			Never:   "loop, apply and webhook: it reads with its user's rights and writes nothing",
+		},
+		{
+			Package: "test", Duty: "control plane, stories, demo, bench, this check",
+			Ours: []string{"..."}, Third: []string{""},
+			Never: "being imported: nothing outside test/ knows it",
+		},
+	}
+}

@@ -1,0 +1,69 @@
+package docs
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+func TestExamplePolicyHoldsBigJobsByDay(t *testing.T) {
+	bundle, err := engine.ReadDir(filepath.Join(root(t), "docs", "examples", "policy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision, err := engine.Compile(t.Context(), bundle, engine.Options{})
+	if err != nil {
+		t.Fatalf("the example policy is refused: %v", err)
+	}
+	if warnings := revision.Warnings(); len(warnings) > 0 {
+		t.Errorf("the example policy is warned of: %v", warnings)
+	}
+	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	reasons, err := revision.Hold(t.Context(), &policies.Input{
+		Workload: &policies.Workload{Queue: "research", Total: map[string]int64{"nvidia.com/gpu": 16}},
+		Verdict:  &policies.VerdictInput{Queue: "research"},
+		NowNS:    noon.UnixNano(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reasons) != 1 || reasons[0].UntilNS != noon.Add(8*time.Hour).UnixNano() || reasons[0].RuleAt == "" {
+		t.Errorf("by day, 16 GPUs: %+v; want one reason until 20:00 with the rule's place", reasons)
+	}
+}
+
+func TestRuleInTheGuideIsTheExample(t *testing.T) {
+	rule := read(t, "docs/examples/policy/daytime.rego")
+	if !strings.Contains(read(t, "docs/policy.md"), "```rego\n"+rule+"```") {
+		t.Error("docs/policy.md and docs/examples/policy/daytime.rego show different rules. Try: copy the file into the guide")
+	}
+}
+
+// TestRulesInTheGuideLoad tries each other block of Rego beside the example data.
+func TestRulesInTheGuideLoad(t *testing.T) {
+	data := []byte(read(t, "docs/examples/policy/data.yaml"))
+	blocks := strings.Split(read(t, "docs/policy.md"), "```rego\n")[1:]
+	if len(blocks) < 2 {
+		t.Fatalf("%d blocks of Rego in docs/policy.md", len(blocks))
+	}
+	for _, block := range blocks {
+		rule, _, _ := strings.Cut(block, "```")
+		bundle := engine.Bundle{Source: "guide", Files: map[string][]byte{"data.yaml": data, "rule.rego": []byte(rule)}}
+		if _, err := engine.Compile(t.Context(), bundle, engine.Options{}); err != nil {
+			t.Errorf("a rule of docs/policy.md is refused: %v\n%s", err, rule)
+		}
+	}
+}
+
+func TestDataInTheGuideLoads(t *testing.T) {
+	_, block, _ := strings.Cut(read(t, "docs/policy.md"), "```yaml\n")
+	data, _, _ := strings.Cut(block, "```")
+	bundle := engine.Bundle{Source: "guide", Files: map[string][]byte{"data.yaml": []byte(data)}}
+	if _, err := engine.Compile(t.Context(), bundle, engine.Options{}); err != nil {
+		t.Errorf("the data of docs/policy.md is refused: %v\n%s", err, data)
+	}
+}
