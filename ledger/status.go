@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,10 +63,11 @@ func (l *Loop) publish(plan decide.Result, now time.Time) time.Duration {
 
 func (l *Loop) writeQueue(name string, p *published, want v1alpha1.QueueStatus) {
 	p.writing = true
+	known := l.world.queues[name]
 	l.work <- func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
-		err := apply.QueueStatus(ctx, l.Client, name, want)
+		err := apply.QueueStatus(ctx, l.Client, name, known, want)
 		l.inbox.put(func(b *batch) { b.queueWritten = append(b.queueWritten, queueWritten{name, want, err}) })
 	}
 }
@@ -83,6 +85,9 @@ func (l *Loop) observeQueueWritten(w queueWritten) {
 		return
 	}
 	p.writing = false
+	if apierrors.IsConflict(w.err) || apierrors.IsAlreadyExists(w.err) {
+		return // somebody set its hold meanwhile; the next round writes on what it is now
+	}
 	if w.err != nil {
 		l.Log.Error(w.err, "queue status not written; trying again")
 		return

@@ -18,7 +18,7 @@ func main() {
 		return
 	}
 	if err == nil {
-		err = app.Run(ctrl.SetupSignalHandler(), config, app.Logger(config, os.Stderr))
+		err = app.Run(ctrl.SetupSignalHandler(), config, app.NewLogs(config, os.Stderr))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holdshort:", err)

@@ -11,20 +11,17 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 )
 
-// QueueStatus writes the status of a Queue, making the Queue if it is not there.
+// QueueStatus writes the status of a Queue, making the Queue if known is nil.
 // Spec is a person's and is left alone.
-func QueueStatus(ctx context.Context, c client.Client, name string, status v1alpha1.QueueStatus) error {
+func QueueStatus(ctx context.Context, c client.Client, name string, known *v1alpha1.Queue, status v1alpha1.QueueStatus) error {
 	queue := &v1alpha1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	err := c.Get(ctx, client.ObjectKeyFromObject(queue), queue)
-	if apierrors.IsNotFound(err) {
-		err = c.Create(ctx, queue, client.FieldOwner(FieldManager))
+	if known != nil {
+		queue = known.DeepCopy()
+	} else if err := c.Create(ctx, queue, client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("making queue %s: %w", name, err)
 	}
-	if err != nil {
-		return fmt.Errorf("getting queue %s: %w", name, err)
-	}
-	before := queue.DeepCopy()
 	queue.Status = status
-	if err := c.Status().Patch(ctx, queue, client.MergeFrom(before), client.FieldOwner(FieldManager)); err != nil {
+	if err := c.Status().Update(ctx, queue, client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("writing the status of queue %s: %w", name, err)
 	}
 	return nil

@@ -30,9 +30,10 @@ import (
 
 // Run is the manager: it returns when ctx ends, or with what made it impossible
 // to go on.
-func Run(ctx context.Context, c Config, log logr.Logger) error {
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
+func Run(ctx context.Context, c Config, logs Logs) error {
+	ctrl.SetLogger(logs.Libraries)
+	klog.SetLogger(logs.Libraries)
+	log := logs.Ours
 	config, err := restConfig(c)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func Run(ctx context.Context, c Config, log logr.Logger) error {
 	if err := reachable(config); err != nil {
 		return err
 	}
-	mgr, err := newManager(c, config, log)
+	mgr, err := newManager(c, config, logs.Libraries)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func Run(ctx context.Context, c Config, log logr.Logger) error {
 	if err := addRollout(c, mgr, live, policy, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, policy, scope, log, loop.Synced); err != nil {
+	if err := addWebhook(c, mgr, policy, scope, logs.Libraries, loop.Synced); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

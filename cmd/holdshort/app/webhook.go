@@ -32,7 +32,7 @@ import (
 // one must be fixable.
 func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, log logr.Logger, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
-		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-webhook-ca",
+		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Hosts: c.webhookHosts(),
 		CADuration: c.CADuration.Duration, LeafDuration: c.CertDuration.Duration,
 		Log: log.WithName("certs"),

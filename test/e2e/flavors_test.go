@@ -1,0 +1,110 @@
+//go:build plane
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/plane/history"
+	"github.com/holdshort/holdshort/test/stories"
+)
+
+const flavorPolicy = `holdshort:
+  config:
+    flavors:
+      new: {nodeLabels: {kind: new}, taints: [{key: new, effect: NoSchedule}], tolerations: [{key: new, operator: Exists}]}
+      old: {nodeLabels: {kind: old}}
+    queues:
+      mixed:
+        namespaces: {names: [mixed]}
+        flavors: [new, old]
+        quota:
+          new: {nvidia.com/gpu: 4}
+          old: {nvidia.com/gpu: 4}
+`
+
+// flavorNodes are a new, tainted machine and an old one.
+func flavorNodes() []cluster.NodeSpec {
+	return []cluster.NodeSpec{
+		{Name: "new-1", GPUs: 4, Labels: map[string]string{"kind": "new"}, Taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoSchedule}}},
+		{Name: "old-1", GPUs: 4, Labels: map[string]string{"kind": "old"}},
+	}
+}
+
+func addNodes(t *testing.T, ctx context.Context, s *stories.Scene, nodes []cluster.NodeSpec) {
+	t.Helper()
+	for _, node := range nodes {
+		must(t, s.Kubelet.AddNode(ctx, node))
+		t.Cleanup(func() {
+			if err := s.Kubelet.RemoveNode(context.Background(), node.Name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestS4JobsFillTheFirstFlavorThenTheSecond(t *testing.T) {
+	ctx, s := scene(t, "mixed", flavorPolicy,
+		history.Limit{Queue: "mixed", Flavor: "new", Resource: "nvidia.com/gpu", Amount: 4},
+		history.Limit{Queue: "mixed", Flavor: "old", Resource: "nvidia.com/gpu", Amount: 4})
+	addNodes(t, ctx, s, flavorNodes())
+
+	_, err := s.Apply(ctx, job{name: "first", queue: "mixed", pods: 4, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "first", 4))
+	wantPods(t, ctx, s, "first", "new-1", "new", true)
+
+	_, err = s.Apply(ctx, job{name: "second", queue: "mixed", pods: 3, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "second", 3))
+	wantPods(t, ctx, s, "second", "old-1", "old", false)
+}
+
+// wantPods checks node, selector and toleration of a Job's pods.
+func wantPods(t *testing.T, ctx context.Context, s *stories.Scene, name, node, kind string, tolerates bool) {
+	t.Helper()
+	pods, err := s.Pods(ctx, name)
+	must(t, err)
+	for _, pod := range pods {
+		if pod.Spec.NodeName != node || pod.Spec.NodeSelector["kind"] != kind {
+			t.Errorf("%s runs on %s with selector %v, want %s and kind %s", pod.Name, pod.Spec.NodeName, pod.Spec.NodeSelector, node, kind)
+		}
+		found := false
+		for _, toleration := range pod.Spec.Tolerations {
+			found = found || toleration.Key == "new"
+		}
+		if found != tolerates {
+			t.Errorf("%s has tolerations %v, want key new: %v", pod.Name, pod.Spec.Tolerations, tolerates)
+		}
+	}
+}
+
+func TestS4AJobThatAsksForOneKindItselfOnlyGetsThat(t *testing.T) {
+	ctx, s := scene(t, "mixed", flavorPolicy)
+	addNodes(t, ctx, s, flavorNodes())
+	asks := "      nodeSelector: {kind: old}\n"
+	_, err := s.Apply(ctx, job{name: "old-only", queue: "mixed", pods: 4, gpus: 1, podSpec: asks}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "old-only", 4))
+	wantPods(t, ctx, s, "old-only", "old-1", "old", false)
+
+	// The new machine is free, but it is not what this one asks for.
+	_, err = s.Apply(ctx, job{name: "old-too", queue: "mixed", pods: 1, gpus: 1, podSpec: asks}.yaml())
+	must(t, err)
+	must(t, s.Waits(ctx, "old-too", "WaitingForQuota"))
+}
+
+func TestS4ConflictingWishesAreHeldWithAReason(t *testing.T) {
+	ctx, s := scene(t, "mixed", flavorPolicy)
+	addNodes(t, ctx, s, flavorNodes())
+	_, err := s.Apply(ctx, job{name: "neither", queue: "mixed", pods: 1, gpus: 1, podSpec: "      nodeSelector: {kind: ancient}\n"}.yaml())
+	must(t, err)
+	must(t, s.Waits(ctx, "neither", "NoMatchingFlavor"))
+	why, err := s.Explain(ctx, "neither")
+	must(t, err)
+	must(t, stories.Contains(why, "kind"))
+}
