@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,8 +45,23 @@ func (b *build) evaluate(ctx context.Context) []Problem {
 	for _, p := range doubtful {
 		b.warnings = append(b.warnings, b.inCatalog(fieldOf(p.path), p))
 	}
+	b.checkTeams(catalog)
 	b.revision.catalog = catalog
 	return problems
+}
+
+// checkTeams: a team whose queue is not there only waits for it, so it is no error.
+func (b *build) checkTeams(catalog *policies.Catalog) {
+	for _, name := range slices.Sorted(maps.Keys(b.config.Teams)) {
+		queue := b.config.Teams[name].Queue
+		if _, ok := catalog.Queues[queue]; ok {
+			continue
+		}
+		path := fieldPath{"teams", name, "queue"}
+		b.warnings = append(b.warnings, b.inData(CodeCatalog, fieldProblem{path: path,
+			message: fmt.Sprintf("%s: there is no queue %q", path, queue),
+			try:     nearest(queue, slices.Sorted(maps.Keys(catalog.Queues)))}))
+	}
 }
 
 func fieldOf(path fieldPath) field {

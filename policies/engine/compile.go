@@ -42,6 +42,7 @@ type build struct {
 	options  Options
 	bundle   Bundle
 	doc      *document
+	config   policies.Config
 	mods     *modules
 	compiler *ast.Compiler
 	revision *Revision
@@ -116,9 +117,8 @@ func (b *build) checkConfig() []Problem {
 	if err != nil {
 		return []Problem{{Code: CodeData, Message: "holdshort.config: " + err.Error()}}
 	}
-	var decoded policies.Config
 	var problems []Problem
-	for _, p := range decode(nil, value, &decoded) {
+	for _, p := range decode(nil, value, &b.config) {
 		problems = append(problems, b.inData(CodeData, p))
 	}
 	return problems

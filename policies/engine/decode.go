@@ -180,10 +180,7 @@ func (d *decoder) wrongType(path fieldPath, want string, got ast.Value) {
 
 // describe is a value with its type, short enough for a message.
 func describe(v ast.Value) string {
-	text := v.String()
-	if len(text) > 60 {
-		text = strings.ToValidUTF8(text[:60], "") + "…"
-	}
+	text := shorten(v.String(), 60)
 	if _, null := v.(ast.Null); null {
 		return "null"
 	}

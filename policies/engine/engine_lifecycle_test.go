@@ -100,3 +100,19 @@ func TestKeptBundleComesBackTheSame(t *testing.T) {
 		t.Error("unpacked what was never packed")
 	}
 }
+
+func TestDoubtfulPolicyIsActiveAndWarns(t *testing.T) {
+	r := mustCompile(t, Bundle{Files: config("flavors: {a: {}}", "queues:", "  lab: {flavors: [a], quota: {}}",
+		"teams:", "  research: {queue: lap}")})
+	var got []string
+	for _, p := range r.Warnings() {
+		got = append(got, p.String())
+	}
+	want := []string{
+		"data.yaml:5: queues.lab.namespaces: the queue takes no Job from anywhere. Try: {all: true}, {names: […]} or {labels: {…}}",
+		`data.yaml:7: teams.research.queue: there is no queue "lap". Try: lab`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}

@@ -135,7 +135,7 @@ func oneLine(message string) string {
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
-	return lines[0] + strings.TrimSuffix(" "+strings.Join(lines[1:], ", "), " ")
+	return shorten(lines[0]+strings.TrimSuffix(" "+strings.Join(lines[1:], ", "), " "), mostMessage)
 }
 
 // answer is the value of a field, nil if it is undefined.

@@ -17,6 +17,7 @@ const (
 	CodeType     = "contract_type"
 	CodeCatalog  = "catalog_error"
 	CodeInternal = "internal_error"
+	CodeMore     = "more" // how many problems are left out
 )
 
 // Problem is one thing wrong with a bundle. Row and Col count from 1 and are 0
@@ -66,16 +67,40 @@ func (e *BundleError) Error() string {
 			continue
 		}
 		fmt.Fprintf(&text, "\n\t%s", strings.ReplaceAll(p.Line, "\t", " "))
-		if p.Col > 0 {
+		if p.Col > 0 && p.Col <= mostLine {
 			fmt.Fprintf(&text, "\n\t%s^", strings.Repeat(" ", p.Col-1))
 		}
 	}
 	return text.String()
 }
 
+// Limits on what a bundle can make us say, so that it fits into events and logs.
+const (
+	mostProblems = 50
+	mostMessage  = 400
+	mostLine     = 160
+)
+
 func newBundleError(problems []Problem) *BundleError {
+	for i := range problems {
+		problems[i].Message = shorten(problems[i].Message, mostMessage)
+		problems[i].Line = shorten(problems[i].Line, mostLine)
+	}
 	sortProblems(problems)
-	return &BundleError{Problems: slices.Compact(problems)}
+	problems = slices.Compact(problems)
+	if left := len(problems) - mostProblems; left > 0 {
+		problems = append(problems[:mostProblems:mostProblems], Problem{Code: CodeMore,
+			Message: fmt.Sprintf("and %d more", left)})
+	}
+	return &BundleError{Problems: problems}
+}
+
+// shorten cuts between characters.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 func sortProblems(problems []Problem) {

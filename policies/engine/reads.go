@@ -74,7 +74,7 @@ func readsOf(compiler *ast.Compiler, group string) (*view, []Problem, error) {
 		for _, ref := range refs {
 			path := constantPath(ref)
 			if message, try := checkRead(f, keyText(ref[0]), path); message != "" {
-				problems = append(problems, problemAt(ref[0].Location, CodeReads, f.path()+": "+message, try))
+				problems = append(problems, problemAt(ref[0].Location, CodeReads, message, try))
 			}
 			if ref[0].Equal(ast.InputRootDocument) {
 				seen.add(path)
@@ -108,20 +108,17 @@ func checkRead(f field, root string, path []string) (message, try string) {
 }
 
 func checkInputRead(f field, path []string) (message, try string) {
-	if slices.Contains(mayRead(f.group), path[0]) {
-		return "", ""
+	known := mayRead(f.group)
+	if slices.Contains(known, path[0]) {
+		return checkPath(reflect.TypeFor[policies.Input](), "input", path)
 	}
 	if message, try = whyNot(f.group, path[0]); message != "" {
-		return message, try
+		return f.path() + ": " + message, try
 	}
-	known := mayRead(f.group)
 	if slices.Contains(inputParts(), path[0]) {
-		return "it does not see input." + path[0], "one of input." + strings.Join(known, ", input.")
+		return f.path() + " does not see input." + path[0], "one of input." + strings.Join(known, ", input.")
 	}
-	if guess := nearest(path[0], known); guess != "" {
-		return "there is no input." + path[0], "input." + guess
-	}
-	return "there is no input." + path[0], "one of input." + strings.Join(known, ", input.")
+	return noSuch("input", path[0], known)
 }
 
 // checkDataRead refuses references to data that no bundle can have.
@@ -130,20 +127,52 @@ func checkDataRead(path []string) (message, try string) {
 	switch {
 	case path[0] != "holdshort":
 		return "there is no " + full, "data.holdshort.config"
-	case len(path) == 1:
-		return "", ""
-	case path[1] != "config":
+	case len(path) > 1 && path[1] != "config":
 		return "there is no " + full + ", neither rule nor data", "data.holdshort.config, or a rule of that name"
-	case len(path) == 2:
-		return "", ""
+	case len(path) > 2:
+		return checkPath(reflect.TypeFor[policies.Config](), "data.holdshort.config", path[2:])
 	}
-	_, known := structFields(reflect.TypeFor[policies.Config]())
-	if slices.Contains(known, path[2]) {
-		return "", ""
+	return "", ""
+}
+
+// checkPath follows a path through the contract's types: a misspelt name would
+// be undefined for ever.
+func checkPath(t reflect.Type, parent string, path []string) (message, try string) {
+	for _, name := range path {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Map:
+			t = t.Elem()
+		case reflect.Struct:
+			fields, known := structFields(t)
+			if t == reflect.TypeFor[policies.Limit]() {
+				return "", "" // may also be a bare amount
+			}
+			if _, ok := fields[name]; !ok {
+				return noSuch(parent, name, known)
+			}
+			t = t.Field(fields[name].position).Type
+		default:
+			return "", ""
+		}
+		parent = refText(parent, name)
 	}
-	guess := nearest(path[2], known)
-	if guess == "" {
-		guess = "custom." + path[2]
+	return "", ""
+}
+
+func refText(parent, name string) string {
+	if isPlain(name) && !strings.Contains(name, "-") {
+		return parent + "." + name
 	}
-	return "there is no " + strconv.Quote(path[2]) + " in holdshort.config", "data.holdshort.config." + guess
+	return parent + "[" + strconv.Quote(name) + "]"
+}
+
+func noSuch(parent, name string, known []string) (message, try string) {
+	message = "there is no " + refText(parent, name)
+	if guess := nearest(name, known); guess != "" {
+		return message, refText(parent, guess)
+	}
+	return message, "one of " + strings.Join(known, ", ")
 }

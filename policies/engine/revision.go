@@ -64,7 +64,7 @@ func (r *Revision) Classify(ctx context.Context, in *policies.Input) (policies.V
 			continue
 		}
 		if problems := decode(fieldPath{f.name}, value, targets[f.name]); len(problems) > 0 {
-			return policies.Verdict{}, r.evalError(f, EvalType, problems[0].message)
+			return policies.Verdict{}, r.evalError(f, EvalType, strings.TrimPrefix(problems[0].message, f.name+": "))
 		}
 	}
 	if err := r.checkFlavors(verdict.Flavors); err != nil {
