@@ -25,6 +25,8 @@ type Book struct {
 	loose    map[*Entry]struct{}
 	owing    map[*Entry]struct{}
 	admitted map[string]int64 // queue → Jobs
+	key      []byte           // scratch
+	names    []string         // scratch
 }
 
 type promiseKey struct {

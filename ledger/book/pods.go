@@ -1,6 +1,8 @@
 package book
 
 import (
+	"slices"
+
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -147,18 +149,18 @@ func (b *Book) rival(s *fit.Shape, sign int64) {
 }
 
 func (b *Book) tag(queue string, flavors map[string]string) *tag {
-	key := make([]byte, 0, 64)
-	key = append(key, queue...)
-	names := make(resource.List, len(flavors))
+	b.names = b.names[:0]
 	for name := range flavors {
-		names[name] = 0
+		b.names = append(b.names, name)
 	}
-	for _, name := range names.Names() {
-		key = append(append(append(append(key, 0), name...), 0), flavors[name]...)
+	slices.Sort(b.names)
+	b.key = append(b.key[:0], queue...)
+	for _, name := range b.names {
+		b.key = append(append(append(append(b.key, 0), name...), 0), flavors[name]...)
 	}
-	t := b.tags[string(key)]
+	t := b.tags[string(b.key)]
 	if t == nil {
-		t = &tag{queue: queue, flavors: flavors, key: string(key)}
+		t = &tag{queue: queue, flavors: flavors, key: string(b.key)}
 		b.tags[t.key] = t
 	}
 	t.refs++

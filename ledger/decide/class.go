@@ -22,7 +22,7 @@ type class struct {
 	never   []reason.Reason // why it is not in line at all
 	over    []reason.Reason // flavors whose quota is too small for it
 	failed  bool            // it did not fit at some point of this plan
-	lacking []reason.Reason // why, at the end of the plan
+	answer  *answer         // why it waits, at the end of the plan
 }
 
 type classKey struct {
@@ -206,9 +206,6 @@ func (p *planner) quotaAllows(o *option) bool {
 // lacks says why the class can't start as things stand, one flavor after the
 // other.
 func (p *planner) lacks(c *class) []reason.Reason {
-	if c.lacking != nil {
-		return c.lacking
-	}
 	var found, never []reason.Reason
 	for i := range c.options {
 		o := &c.options[i]

@@ -17,7 +17,8 @@ type planner struct {
 	order    []*line // by name
 	classes  map[classKey]*class
 	accepts  map[[2]string]bool
-	ordered  bool // some verdict has an order of its own
+	ordered  bool    // some verdict has an order of its own
+	next     *answer // what Jobs are told that the plan did not get to
 	res      Result
 }
 

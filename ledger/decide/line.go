@@ -19,7 +19,8 @@ type line struct {
 	items   []*item // in line
 	parked  []*item // not in line: held, or in need of the user
 	next    int
-	stopped *item // the Job that a strict line waits for
+	stopped *item   // the Job that a strict line waits for
+	behind  *answer // what those behind it are told
 	started []*item
 	kinds   map[string]policies.ResourceClass
 }

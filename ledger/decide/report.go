@@ -27,15 +27,16 @@ func (p *planner) reportLine(l *line) {
 		if it.state == admitted {
 			continue
 		}
-		w := p.waiting(it, p.why(it, i >= l.next))
-		if reason.Of(w.Reason.Code).Group != reason.GroupNeedsUser {
+		a := p.why(it, i >= l.next)
+		w := it.waiting(a)
+		if !a.parked {
 			rank++
 			w.Rank = rank
 		}
 		p.res.Waiting = append(p.res.Waiting, w)
 	}
 	for _, it := range l.parked {
-		p.res.Waiting = append(p.res.Waiting, p.waiting(it, it.found))
+		p.res.Waiting = append(p.res.Waiting, it.waiting(answerOf(it.found)))
 	}
 	// In line first, in order; then those that are not in line.
 	slices.SortStableFunc(p.res.Waiting[first:], func(a, b Waiting) int { return inLine(b) - inLine(a) })
@@ -43,42 +44,61 @@ func (p *planner) reportLine(l *line) {
 
 func inLine(w Waiting) int { return min(w.Rank, 1) }
 
+// answer is why a Job waits, the main reason first. It is the same for all Jobs
+// of a class.
+type answer struct {
+	main   reason.Reason
+	others []reason.Reason
+	parked bool // it is not in line: only a change of Job, policy or machines helps
+}
+
+func answerOf(found []reason.Reason) *answer {
+	a := &answer{}
+	a.main, a.others = reason.Main(found)
+	a.parked = reason.Of(a.main.Code).Group == reason.GroupNeedsUser
+	return a
+}
+
 // why is all that keeps a Job of a line from starting.
-func (p *planner) why(it *item, unseen bool) []reason.Reason {
+func (p *planner) why(it *item, unseen bool) *answer {
 	switch {
 	case len(it.found) > 0:
-		return it.found
+		return answerOf(it.found)
 	case it.state == kept || unseen:
 		return p.later()
 	}
 	c := it.class
-	if c.lacking == nil {
-		if c.lacking = p.lacks(c); len(c.lacking) == 0 {
-			c.lacking = p.later()
+	if c.answer == nil {
+		if found := p.lacks(c); len(found) > 0 {
+			c.answer = answerOf(found)
+		} else {
+			c.answer = p.later()
 		}
 	}
-	if stop := it.line.stopped; stop != nil && stop != it {
-		return p.behind(it.line, c)
+	if stop := it.line.stopped; stop != nil && stop != it && !c.answer.parked {
+		return p.behind(it.line)
 	}
-	return c.lacking
+	return c.answer
 }
 
-func (p *planner) later() []reason.Reason { return []reason.Reason{reason.NextRound()} }
-
-// behind: in a strict line, a Job that could never start is told so; any other
-// waits for the one before it first.
-func (p *planner) behind(l *line, c *class) []reason.Reason {
-	if main, _ := reason.Main(c.lacking); reason.Of(main.Code).Group == reason.GroupNeedsUser {
-		return c.lacking
+// later is for a Job that this plan did not get to.
+func (p *planner) later() *answer {
+	if p.next == nil {
+		p.next = answerOf([]reason.Reason{reason.NextRound()})
 	}
-	return []reason.Reason{reason.InLine(l.name, l.stopped.job.Key())}
+	return p.next
 }
 
-func (p *planner) waiting(it *item, found []reason.Reason) Waiting {
-	main, others := reason.Main(found)
-	w := Waiting{
-		UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: main, Others: others,
+// behind is for a Job behind the one that a strict line waits for.
+func (p *planner) behind(l *line) *answer {
+	if l.behind == nil {
+		l.behind = answerOf([]reason.Reason{reason.InLine(l.name, l.stopped.job.Key())})
 	}
+	return l.behind
+}
+
+func (it *item) waiting(a *answer) Waiting {
+	w := Waiting{UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: a.main, Others: a.others}
 	if it.line != nil {
 		w.Queue = it.line.name
 	}

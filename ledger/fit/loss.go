@@ -1,10 +1,6 @@
 package fit
 
-import (
-	"math"
-
-	"github.com/holdshort/holdshort/ledger/resource"
-)
+import "github.com/holdshort/holdshort/ledger/resource"
 
 // Promise is pods of one shape that will appear and land where they like.
 type Promise struct {
@@ -15,40 +11,8 @@ type Promise struct {
 	Firm bool
 }
 
-// surplus is, for each resource of a shape, the least that any node has beyond
-// what its slots need: others may use that much without costing a slot.
-type surplus struct {
-	known   bool
-	largest int64 // slots of the best node
-	spare   []int64
-}
-
 // Largest is the most pods of the shape that one node has room for.
-func (r *Room) Largest(s *Shape) int64 { return r.surplusOf(s).largest }
-
-func (r *Room) surplusOf(s *Shape) *surplus {
-	t := r.table(s)
-	u := &t.surplus
-	if u.known {
-		return u
-	}
-	u.known, u.largest = true, 0
-	u.spare = u.spare[:0]
-	for range s.req {
-		u.spare = append(u.spare, math.MaxInt64)
-	}
-	for i, slots := range t.rows {
-		if slots == 0 {
-			continue
-		}
-		u.largest = max(u.largest, slots)
-		free := r.free[i*r.nodes.stride:]
-		for k, a := range s.req {
-			u.spare[k] = min(u.spare[k], free[a.res]-slots*a.n)
-		}
-	}
-	return u
-}
+func (r *Room) Largest(s *Shape) int64 { return r.surveyOf(s).largest }
 
 // Left is how many pods of the shape fit wherever the others land: a lower
 // bound.
@@ -78,8 +42,8 @@ func (r *Room) Left(s *Shape, others []Promise) int64 {
 	if len(near) == 0 {
 		return left
 	}
-	u := r.surplusOf(s)
-	scarce := r.scarce(s, u, near)
+	u := r.surveyOf(s)
+	scarce := u.scarce(s, near)
 	for _, o := range near {
 		left = resource.Sub(left, resource.Mul(loss(o.Shape, s, scarce, u.largest), o.Pods))
 	}
@@ -88,14 +52,14 @@ func (r *Room) Left(s *Shape, others []Promise) int64 {
 
 // scarce marks the resources of s of which the others, if all of them came to
 // one node, could take a slot away.
-func (r *Room) scarce(s *Shape, u *surplus, others []Promise) []bool {
+func (u *survey) scarce(s *Shape, others []Promise) []bool {
 	scarce := make([]bool, len(s.req))
 	for k, a := range s.req {
 		total := int64(0)
 		for _, o := range others {
 			total = resource.Add(total, resource.Mul(o.Shape.amount(a.res), o.Pods))
 		}
-		scarce[k] = total > u.spare[k]
+		scarce[k] = total > u.lies[k].spare
 	}
 	return scarce
 }

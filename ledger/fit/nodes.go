@@ -31,7 +31,8 @@ type Nodes struct {
 	vectors   map[string]*Vector
 	changes   uint64 // of what nodes are and have, not of what is held
 	uses      uint64
-	key       []byte // scratch
+	key       []byte   // scratch
+	scratch   []amount // scratch
 }
 
 type row struct {

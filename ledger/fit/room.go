@@ -17,10 +17,10 @@ type Room struct {
 
 // slotTable is how many pods of one shape each row has room for.
 type slotTable struct {
-	at      uint64 // how much of the log it has seen
-	rows    []int64
-	total   int64
-	surplus surplus
+	at     uint64 // how much of the log it has seen
+	rows   []int64
+	total  int64
+	survey survey
 }
 
 // Copy returns a room to try things out in. It is good until the nodes change or
@@ -64,7 +64,7 @@ func (r *Room) table(s *Shape) *slotTable {
 	}
 	if now := r.now(); t.at != now {
 		t.at = now
-		t.surplus.known = false
+		t.survey.known = false
 	}
 	return t
 }
@@ -88,7 +88,7 @@ func (r *Room) recount(s *Shape, t *slotTable) {
 		t.total += t.rows[i]
 	}
 	t.at = r.now()
-	t.surplus.known = false
+	t.survey.known = false
 }
 
 // count is slots(node) = min over resources of floor(free/request), and at most

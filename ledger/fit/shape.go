@@ -31,14 +31,14 @@ func (n *Nodes) Each(v *Vector, f func(name string, amount int64)) {
 
 // Vector returns the one vector of a list, to be given back by Drop.
 func (n *Nodes) Vector(list resource.List) *Vector {
-	amounts := n.amounts(list, nil)
+	n.scratch = n.amounts(n.scratch[:0], list, nil)
 	n.key = n.key[:0]
-	for _, a := range amounts {
+	for _, a := range n.scratch {
 		n.key = binary.AppendVarint(binary.AppendVarint(n.key, int64(a.res)), a.n)
 	}
 	v := n.vectors[string(n.key)]
 	if v == nil {
-		v = &Vector{amounts: amounts, key: string(n.key)}
+		v = &Vector{amounts: slices.Clone(n.scratch), key: string(n.key)}
 		n.vectors[v.key] = v
 	}
 	v.refs++
@@ -52,8 +52,7 @@ func (n *Nodes) Drop(v *Vector) {
 	}
 }
 
-func (n *Nodes) amounts(list resource.List, ignored func(string) bool) []amount {
-	amounts := make([]amount, 0, len(list))
+func (n *Nodes) amounts(amounts []amount, list resource.List, ignored func(string) bool) []amount {
 	for name, value := range list {
 		if value > 0 && (ignored == nil || !ignored(name)) {
 			amounts = append(amounts, amount{n.resource(name), min(value, amountMax)})
@@ -89,7 +88,7 @@ func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(strin
 	n.key = appendShape(n.key[:0], place, list, ignored)
 	s := n.shapes[string(n.key)]
 	if s == nil {
-		s = &Shape{nodes: n, key: string(n.key), place: place, req: n.amounts(list, ignored)}
+		s = &Shape{nodes: n, key: string(n.key), place: place, req: n.amounts(nil, list, ignored)}
 		n.shapes[s.key] = s
 	}
 	s.used = n.uses

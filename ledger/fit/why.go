@@ -55,60 +55,6 @@ func (n *Nodes) slotsOf(s *Shape, free []int64) int64 {
 	return most
 }
 
-// Shortage says of which resource there is not enough, and how it lies.
-type Shortage struct {
-	Resource string
-	// Free on all nodes that may run the shape, and what the pods need there.
-	Free, Need int64
-	// Nodes on which any of it is free, and the most that one of them has.
-	Nodes   int
-	Largest int64
-	// Total is true if there is too little of it in all; otherwise there is
-	// enough, but not in pieces that are big enough.
-	Total bool
-}
-
-// Short finds what so many pods of a shape lack. If several resources are
-// short, it names the one that leaves room for the fewest pods; devices before
-// cpu and memory, then by name.
-func (r *Room) Short(s *Shape, pods int64) Shortage {
-	r.table(s)
-	var worst Shortage
-	worstFits, found := int64(0), false
-	for _, a := range s.req {
-		sh, fits := r.lies(s, a, pods)
-		better := !found || fits < worstFits ||
-			(fits == worstFits && before(sh.Resource, worst.Resource))
-		if sh.Total != worst.Total && found {
-			better = sh.Total // too little in all is the plainer answer
-		}
-		if better {
-			worst, worstFits, found = sh, fits, true
-		}
-	}
-	return worst
-}
-
-// lies sums up one resource over the nodes, and for how many pods it is enough.
-func (r *Room) lies(s *Shape, a amount, pods int64) (Shortage, int64) {
-	sh := Shortage{Resource: r.nodes.resources[a.res], Need: resource.Mul(a.n, pods)}
-	fits := int64(0)
-	for i := range r.nodes.rows {
-		if !s.matches(int32(i)) {
-			continue
-		}
-		free := r.free[i*r.nodes.stride+int(a.res)]
-		sh.Free = resource.Add(sh.Free, free)
-		if free > 0 {
-			sh.Nodes++
-			sh.Largest = max(sh.Largest, free)
-		}
-		fits = resource.Add(fits, free/a.n)
-	}
-	sh.Total = sh.Free < sh.Need
-	return sh, fits
-}
-
 // before puts devices first and pod slots last.
 func before(a, b string) bool {
 	rank := func(name string) int {

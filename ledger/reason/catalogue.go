@@ -84,17 +84,15 @@ func Of(code Code) Entry {
 // Main picks the reason to show first, and the others in the order of their
 // weight; of one code, the first that was found.
 func Main(found []Reason) (Reason, []Reason) {
-	if len(found) == 0 {
+	switch len(found) {
+	case 0:
 		return Reason{}, nil
-	}
-	if len(found) == 1 {
+	case 1:
 		return found[0], nil
 	}
-	weight := map[Code]int{}
-	for i, e := range Catalogue() {
-		weight[e.Code] = i
-	}
 	sorted := slices.Clone(found)
-	slices.SortStableFunc(sorted, func(a, b Reason) int { return weight[a.Code] - weight[b.Code] })
+	all := Catalogue()
+	weight := func(r Reason) int { return slices.IndexFunc(all, func(e Entry) bool { return e.Code == r.Code }) }
+	slices.SortStableFunc(sorted, func(a, b Reason) int { return weight(a) - weight(b) })
 	return sorted[0], slices.CompactFunc(sorted[1:], func(a, b Reason) bool { return a == b })
 }
