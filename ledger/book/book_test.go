@@ -1,0 +1,223 @@
+package book_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+const gpu = "nvidia.com/gpu"
+
+func job(change ...func(*demand.Job)) *demand.Job {
+	j := &demand.Job{
+		UID: "j", Namespace: "team", Name: "train", Suspended: true,
+		PodSets: []demand.PodSet{{Name: "main", Count: 4, Requests: resource.List{gpu: 1, "pods": 1}}},
+	}
+	for _, f := range change {
+		f(j)
+	}
+	return j
+}
+
+func reservation() *demand.Reservation {
+	return &demand.Reservation{UID: "j", Queue: "research", Time: 1, PodSets: []demand.ReservedPodSet{{
+		Name: "main", Count: 4, Requests: resource.List{gpu: 1, "pods": 1}, Flavors: map[string]string{gpu: "h100", "pods": "h100"},
+		NodeSelector: map[string]string{"kind": "h100"},
+	}}}
+}
+
+func admitted(j *demand.Job)  { j.Suspended, j.Reservation = false, reservation() }
+func suspended(j *demand.Job) { j.Suspended = true }
+func dropped(j *demand.Job)   { j.Reservation = nil }
+func finished(j *demand.Job)  { j.Finished = true }
+func wants(n int64) func(*demand.Job) {
+	return func(j *demand.Job) { j.PodSets[0].Count = n }
+}
+
+func pod(name, node string, change ...func(*supply.Pod)) *supply.Pod {
+	p := &supply.Pod{
+		UID: name, Node: node, JobUID: "j", Requests: resource.List{gpu: 1, "pods": 1},
+		Queue: "research", Flavors: map[string]string{gpu: "h100", "pods": "h100"},
+	}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func deleting(p *supply.Pod) { p.Deleting = true }
+func orphan(p *supply.Pod)   { p.JobUID = "" }
+func bare(p *supply.Pod)     { p.Queue, p.Flavors = "", nil }
+func asks(n int64) func(*supply.Pod) {
+	return func(p *supply.Pod) { p.Requests = resource.List{gpu: n, "pods": 1} }
+}
+
+func TestCharges(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		given    func(*book.Book)
+		charged  int64 // GPUs of research on h100
+		promised int64 // pods
+		rivals   int64 // pods
+	}{
+		{"a Job that waits is charged nothing", func(b *book.Book) { b.SetJob(job()) }, 0, 0, 0},
+		{"an admitted one is charged all that it may run, before any pod is there", func(b *book.Book) { b.SetJob(job(admitted)) }, 4, 4, 0},
+		{"bound pods take up the promise, not the charge", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", ""))
+		}, 4, 3, 0},
+		{"a terminating pod and the one that replaces it are both charged", func(b *book.Book) {
+			b.SetJob(job(admitted, wants(1)))
+			b.SetPod(pod("1", "n", deleting))
+			b.SetPod(pod("2", ""))
+		}, 2, 1, 0},
+		{"a Job that wants fewer pods is charged fewer as they go", func(b *book.Book) {
+			b.SetJob(job(admitted, wants(1)))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", "n"))
+		}, 2, 0, 0},
+		{"pods that ask for more than was predicted are charged as they are", func(b *book.Book) {
+			b.SetJob(job(admitted, wants(1)))
+			b.SetPod(pod("1", "n", asks(8)))
+		}, 8, 0, 0},
+		{"a finished Job is charged for pods that are not gone", func(b *book.Book) {
+			b.SetJob(job(admitted, finished))
+			b.SetPod(pod("1", "n", deleting))
+		}, 1, 0, 0},
+		{"a suspended one too, without its reservation", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			b.SetPod(pod("1", "n"))
+			b.SetJob(job(suspended, dropped))
+			b.SetPod(pod("1", "n", deleting))
+			b.SetPod(pod("2", ""))
+		}, 2, 0, 1},
+		{"pods that don't say are charged as their Job was", func(b *book.Book) {
+			b.SetJob(job(admitted, finished))
+			b.SetPod(pod("1", "n", bare))
+		}, 1, 0, 0},
+		{"when the Job is gone its bound pods stay charged, the others are like anybody's", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", ""))
+			b.DeleteJob("j")
+		}, 1, 0, 1},
+		{"so do pods that were orphaned", func(b *book.Book) {
+			b.SetPod(pod("1", "n", orphan))
+			b.SetPod(pod("2", "", orphan))
+		}, 1, 0, 1},
+		{"until they are gone", func(b *book.Book) {
+			b.SetPod(pod("1", "n", orphan))
+			b.DeletePod("1")
+		}, 0, 0, 0},
+		{"pods of nobody are charged to nobody", func(b *book.Book) { b.SetPod(pod("1", "n", orphan, bare)) }, 0, 0, 0},
+		{"an admission counts before it is written", func(b *book.Book) {
+			b.SetJob(job())
+			b.Assume(job(), *reservation())
+		}, 4, 4, 0},
+		{"and while older objects arrive", func(b *book.Book) {
+			b.Assume(job(), *reservation())
+			b.SetJob(job())
+			b.SetPod(pod("1", "n"))
+		}, 4, 3, 0},
+		{"until it is known that it was not written", func(b *book.Book) {
+			b.SetJob(job())
+			b.Assume(job(), *reservation())
+			b.Forget("j")
+		}, 0, 0, 0},
+		{"or until it was observed, and then that counts", func(b *book.Book) {
+			b.Assume(job(), *reservation())
+			b.SetJob(job(admitted, wants(2)))
+			b.Settle("j")
+		}, 2, 2, 0},
+		{"or until the Job is gone", func(b *book.Book) {
+			b.SetJob(job())
+			b.Assume(job(), *reservation())
+			b.DeleteJob("j")
+		}, 0, 0, 0},
+		{"what one Job may run is held at what still adds up", func(b *book.Book) {
+			r := reservation()
+			r.PodSets[0].Requests[gpu] = 1 << 62
+			b.Assume(job(wants(1<<40)), *r)
+		}, 1 << 53, 1 << 40, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := book.New()
+			b.SetNode(&supply.Node{Name: "n", Ready: true, Allocatable: resource.List{gpu: 16, "pods": 110}})
+			c.given(b)
+			s := b.Snapshot()
+			if got := s.Usage(quota.Key{Queue: "research", Flavor: "h100", Resource: gpu}); got != c.charged {
+				t.Errorf("charged %d, want %d", got, c.charged)
+			}
+			promised, rivals := int64(0), int64(0)
+			for _, p := range s.Promises() {
+				promised += p.Pods
+				if p.Flavor != "h100" || p.Shape.Place().NodeSelector["kind"] != "h100" {
+					t.Errorf("promised on %q at %v", p.Flavor, p.Shape.Place())
+				}
+			}
+			for _, p := range s.Rivals() {
+				rivals += p.Pods
+			}
+			if promised != c.promised || rivals != c.rivals {
+				t.Errorf("promised %d, rivals %d; want %d and %d", promised, rivals, c.promised, c.rivals)
+			}
+			if err := b.SelfCheck(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestLooseIsWhatOnlyThePolicyCanCharge(t *testing.T) {
+	running := func(j *demand.Job) { j.Suspended = false }
+	for _, c := range []struct {
+		name  string
+		given func(*book.Book)
+		want  resource.List
+	}{
+		{"a Job that runs without a reservation, by what it may run", func(b *book.Book) { b.SetJob(job(running)) }, resource.List{gpu: 4, "pods": 4}},
+		{"or by its pods, if they hold more", func(b *book.Book) {
+			b.SetJob(job(running, wants(1)))
+			b.SetPod(pod("1", "n", bare, asks(3)))
+		}, resource.List{gpu: 3, "pods": 1}},
+		{"one that was suspended, by the pods that are still there", func(b *book.Book) {
+			b.SetJob(job())
+			b.SetPod(pod("1", "n", bare))
+		}, resource.List{gpu: 1, "pods": 1}},
+		{"none if the pods say whom to charge", func(b *book.Book) {
+			b.SetJob(job())
+			b.SetPod(pod("1", "n"))
+		}, nil},
+		{"none if it was admitted", func(b *book.Book) { b.SetJob(job(admitted)) }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := book.New()
+			c.given(b)
+			var got resource.List
+			for _, l := range b.Snapshot().Loose() {
+				got = l.Amount
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnUpdateThatChangesNothingCostsNothing(t *testing.T) {
+	b := book.New()
+	b.SetJob(job(admitted))
+	p := pod("1", "n")
+	b.SetPod(p)
+	again := *p
+	if allocs := testing.AllocsPerRun(100, func() { b.SetPod(&again) }); allocs > 2 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
