@@ -168,7 +168,7 @@ func (b *build) prepare(ctx context.Context) []Problem {
 			return append(problems, Problem{Code: CodeInternal, Message: err.Error()})
 		}
 		p := &probe{group: group, fields: fieldsOf(group), seen: seen}
-		p.query, err = rego.New(rego.Query(probeText(p.fields)), rego.Compiler(b.compiler), rego.Store(store),
+		p.query, err = rego.New(rego.Query(b.probeText(p.fields)), rego.Compiler(b.compiler), rego.Store(store),
 			rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
 		if err != nil {
 			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})

@@ -53,14 +53,18 @@ type probe struct {
 }
 
 // probeText is the query: x := {"classify.queue": [v | v := data.….queue], …}.
-func probeText(fields []field) string {
-	parts := make([]string, len(fields))
-	for i, f := range fields {
+// Fields without rules are left out.
+func (b *build) probeText(fields []field) string {
+	var parts []string
+	for _, f := range fields {
+		if b.revision.rules[f.path()].first == nil {
+			continue
+		}
 		ref := f.ref().String()
 		if f.shape == shapeReasons {
 			ref = locatedRef(f)
 		}
-		parts[i] = fmt.Sprintf("%q: [v | v := %s]", f.path(), ref)
+		parts = append(parts, fmt.Sprintf("%q: [v | v := %s]", f.path(), ref))
 	}
 	return "x := {" + strings.Join(parts, ", ") + "}"
 }
@@ -77,13 +81,12 @@ func (p *probe) run(ctx context.Context, e *encoder, in *policies.Input, limit t
 		return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "building input: " + err.Error()}
 	}
 	// OPA's own watch of the context costs a goroutine for each evaluation.
-	cancel := topdown.NewCancel()
-	timer := time.AfterFunc(limit, cancel.Cancel)
-	defer timer.Stop()
+	budget, stop := startBudget(limit)
+	defer stop()
 	if ctx.Done() != nil {
-		defer context.AfterFunc(ctx, cancel.Cancel)()
+		defer context.AfterFunc(ctx, budget.cancel.Cancel)()
 	}
-	set, err := p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(cancel),
+	set, err := p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(budget.cancel),
 		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
 	if err != nil {
 		return nil, p.explain(ctx, err, limit)
