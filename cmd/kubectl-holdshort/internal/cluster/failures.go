@@ -40,7 +40,7 @@ func listFailure(err error, what, namespace string) error {
 func queueFailure(err error, name string) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return failure.New("ask for the right to get, list and watch queues.holdshort.dev (the chart's view role)",
+		return failure.New("ask for the right to get, list and watch queues.holdshort.dev (chart value rbac.queueReaders)",
 			"you may not read Queues")
 	case apierrors.IsNotFound(err) && name != "" && notFoundNamed(err, name):
 		return failure.New("kubectl holdshort queues", "there is no Queue %q", name)

@@ -166,17 +166,27 @@ func countPods(pods []corev1.Pod) *PodCounts {
 	return counts
 }
 
-// events are the latest, oldest first.
+// events are the latest, oldest first. Many are dated to the second only; within
+// one, the order in which the API server stored them counts.
 func events(list []corev1.Event) []Event {
-	rows := make([]Event, 0, len(list))
-	for i := range list {
-		rows = append(rows, newEvent(&list[i]))
-	}
-	slices.SortFunc(rows, func(a, b Event) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b corev1.Event) int {
+		return cmp.Or(
+			second(&a).Compare(second(&b)),
+			cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)), // numbers: the longer is the later
+			cmp.Compare(a.ResourceVersion, b.ResourceVersion),
+			cmp.Compare(a.Name, b.Name),
+		)
 	})
-	return rows[max(0, len(rows)-eventsMax):]
+	sorted = sorted[max(0, len(sorted)-eventsMax):]
+	rows := make([]Event, 0, len(sorted))
+	for i := range sorted {
+		rows = append(rows, newEvent(&sorted[i]))
+	}
+	return rows
 }
+
+func second(e *corev1.Event) time.Time { return newEvent(e).Time.Truncate(time.Second) }
 
 // newEvent reads an event of either API: the newer one leaves the old fields
 // for time and count empty.

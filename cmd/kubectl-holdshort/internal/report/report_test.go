@@ -108,3 +108,15 @@ func TestEventsAreTheLatestInOrder(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+func TestEventsOfOneSecondAreInTheOrderOfTheServer(t *testing.T) {
+	moment := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	list := []corev1.Event{
+		{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1000"}, Reason: "SuccessfulCreate", LastTimestamp: metav1.NewTime(moment)},
+		{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "999"}, Reason: "Admitted", EventTime: metav1.NewMicroTime(moment.Add(400 * time.Millisecond))},
+	}
+	got := events(list)
+	if got[0].Reason != "Admitted" || got[1].Reason != "SuccessfulCreate" {
+		t.Errorf("%s before %s", got[0].Reason, got[1].Reason)
+	}
+}
