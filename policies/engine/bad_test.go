@@ -31,13 +31,13 @@ func files(pairs ...string) map[string][]byte {
 	return all
 }
 
-func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
-	const policy = "package holdshort.policy\n\n"
-	const classify = "package holdshort.policy.classify\n\n"
-	cases := []struct {
-		name  string
-		files map[string][]byte
-	}{
+type badBundle struct {
+	name  string
+	files map[string][]byte
+}
+
+func badData() []badBundle {
+	return []badBundle{
 		{"no file at all", nil},
 		{"only a README", files("README.md", "hello")},
 		{"a data file with only a comment", files("data.yaml", "# nothing\n")},
@@ -74,7 +74,13 @@ func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 		{"a class whose priority is a string", config("flavors: {}", "queues: {}", "classes:", "  urgent: {priority: \"100\"}")},
 		{"a class without priority", config("flavors: {}", "queues: {}", "classes:", "  urgent: {}")},
 		{"the same leaf in two files", files("a.data.yaml", "holdshort: {config: {flavors: {a: {}}, queues: {}, unreserved: charge}}", "data.yaml", "holdshort:\n  config:\n    unreserved: suspend\n")},
+	}
+}
 
+func badRego() []badBundle {
+	const policy = "package holdshort.policy\n\n"
+	const classify = "package holdshort.policy.classify\n\n"
+	return []badBundle{
 		{"a Rego syntax error", oneRego(policy + "deny contains x if {\n\tx := \n}\n")},
 		{"Rego of the old syntax", oneRego(policy + "deny[x] {\n\tx := 1\n}\n")},
 		{"an empty Rego file", oneRego("# nothing\n")},
@@ -112,8 +118,11 @@ func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 		{"a built-in error in the catalog", oneRego("package holdshort.policy.catalog\n\nunreserved := \"charge\" if to_number(sprintf(\"%s\", [\"x\"])) > 1\n")},
 		{"a rule that refers to itself", oneRego(classify + "priority := x\n\nx := y\n\ny := x\n")},
 	}
+}
+
+func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 	var all strings.Builder
-	for _, c := range cases {
+	for _, c := range append(badData(), badRego()...) {
 		t.Run(c.name, func(t *testing.T) {
 			bad := refusal(t, Bundle{Files: c.files}, Options{})
 			for _, p := range bad.Problems {

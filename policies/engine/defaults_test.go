@@ -119,3 +119,22 @@ func TestStarterIsWhatTheChartShips(t *testing.T) {
 		t.Error("the starter queue takes no Jobs")
 	}
 }
+
+// Stock tools need library and defaults beside the bundle; they must not clash
+// with the embedded ones then.
+func TestLibraryAndDefaultsMayLieInTheBundle(t *testing.T) {
+	b := starter()
+	for name := range defaultModules(t) {
+		text, err := os.ReadFile("../default/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Files["vendor/"+name] = text
+	}
+	in := job()
+	in.Workload.Labels[policies.LabelPriority] = "urgnt"
+	hold, err := mustCompile(t, b).Hold(context.Background(), in)
+	if err != nil || len(hold) != 1 {
+		t.Errorf("hold = %v, %v; want one reason", hold, err)
+	}
+}
