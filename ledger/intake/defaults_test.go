@@ -108,6 +108,36 @@ containers: [{name: a}, {name: b}]`,
 	})
 }
 
+func TestServersBefore137FillInThePodLevelFirst(t *testing.T) {
+	early := environment{early: true, limitRanges: []string{`limits: [{type: Container, defaultRequest: {memory: 1Gi}}]`}}
+	run(t, []requestCase{
+		{
+			name:        "so a pod-level limit is the request, whatever a LimitRange gives the containers",
+			environment: early,
+			spec: `
+resources: {limits: {memory: 4Gi}}
+containers: [{name: a}, {name: b}]`,
+			want: resource.List{"memory": 4 * gi},
+		},
+		{
+			name:        "and a container's own request leaves out what the others get later",
+			environment: early,
+			spec: `
+resources: {limits: {memory: 4Gi}}
+containers: [{name: a, resources: {requests: {memory: 512Mi}}}, {name: b}]`,
+			want: resource.List{"memory": 512 * mi},
+		},
+		{
+			name:        "but where the pod level says nothing of memory, the containers count",
+			environment: early,
+			spec: `
+resources: {requests: {cpu: 1}}
+containers: [{name: a}, {name: b}]`,
+			want: resource.List{"cpu": 1000, "memory": 2 * gi},
+		},
+	})
+}
+
 func TestRequestsWithRuntimeClass(t *testing.T) {
 	run(t, []requestCase{
 		{

@@ -37,11 +37,12 @@ type environment struct {
 	limitRanges []string // specs
 	runtime     string
 	priority    string
+	early       bool // an API server before 1.37
 }
 
 func (e environment) env(t testing.TB) intake.Env {
 	t.Helper()
-	var env intake.Env
+	env := intake.Env{PodLevelEarly: e.early}
 	for _, spec := range e.limitRanges {
 		env.LimitRanges = append(env.LimitRanges, &corev1.LimitRange{Spec: *parse[corev1.LimitRangeSpec](t, spec)})
 	}

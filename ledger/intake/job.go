@@ -27,6 +27,11 @@ type Env struct {
 	// PriorityClass by name, nil if there is none; the empty name asks for the
 	// global default. A nil function finds nothing.
 	PriorityClass func(name string) *schedulingv1.PriorityClass
+	// PodLevelEarly: the API server fills in pod-level resources before it
+	// applies LimitRanges, as all before 1.37 do. The results may be far apart:
+	// a pod with only pod-level limits asks for those on an older server, and on
+	// a newer one for what the LimitRanges give its containers.
+	PodLevelEarly bool
 	// FirstSeen is when the ledger first saw the Job, unix nanoseconds; it
 	// counts only for a Job that nobody stamped.
 	FirstSeen int64

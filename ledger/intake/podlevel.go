@@ -8,13 +8,13 @@ import (
 )
 
 // defaultPodLevel fills in the pod's own resources (spec.resources) as the API
-// server does when it stores a pod that has any: huge page limits from the
-// containers, then cpu and memory requests from the containers, then the
-// remaining requests from the pod's limits. Its last step, pod limits from the
-// containers, changes no request.
+// server does for a pod that has any: huge page limits from the containers,
+// then, if it has limits, cpu and memory requests from the containers and the
+// remaining requests from those limits. What follows there, pod limits from the
+// containers, changes no request; nor does it that a server of 1.37 takes the
+// containers' requests without any pod limit too, since they count anyway.
 //
-// Servers before 1.37 do this when they decode the pod, before LimitRanges
-// apply; the difference is at most those defaults.
+// When the server does this depends on its version, see Env.PodLevelEarly.
 func defaultPodLevel(pod *corev1.Pod) {
 	own := pod.Spec.Resources
 	if own == nil || len(own.Requests)+len(own.Limits) == 0 {
@@ -27,6 +27,9 @@ func defaultPodLevel(pod *corev1.Pod) {
 		if hugePages(name) && !requested && !limited {
 			put(&own.Limits, name, q)
 		}
+	}
+	if len(own.Limits) == 0 {
+		return
 	}
 	requests := resourcehelpers.AggregateContainerRequests(pod, resourcehelpers.PodResourcesOptions{})
 	for name, q := range requests {

@@ -21,6 +21,7 @@ import (
 //  2. LimitRanger: missing limits and requests from the namespace's LimitRanges
 //  3. RuntimeClass: overhead, node selector, tolerations
 //  4. storing the pod: pod-level requests and limits from the containers
+//     (a server before 1.37: between 1 and 2)
 //
 // and then summed by the library that the scheduler uses.
 
@@ -34,19 +35,27 @@ func podOf(spec corev1.PodSpec, env Env) (*corev1.Pod, *reason.Reason) {
 	if spec.Resources != nil {
 		pod.Spec.Resources = wrong.requirements(path{}, *spec.Resources)
 	}
-	defaults := limitDefaults(env.LimitRanges)
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			requestLimits(&list[i].Resources)
-			defaults.apply(&list[i].Resources)
-		}
+	each(pod, requestLimits)
+	if env.PodLevelEarly {
+		defaultPodLevel(pod)
 	}
+	each(pod, limitDefaults(env.LimitRanges).apply)
 	wrong.runtimeClass(pod, env)
-	defaultPodLevel(pod)
+	if !env.PodLevelEarly {
+		defaultPodLevel(pod)
+	}
 	if len(spec.ResourceClaims) > 0 {
 		wrong.add(reason.UnsupportedClaims(spec.ResourceClaims[0].Name))
 	}
 	return pod, wrong.first
+}
+
+func each(pod *corev1.Pod, do func(*corev1.ResourceRequirements)) {
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			do(&list[i].Resources)
+		}
+	}
 }
 
 // requestLimits fills missing requests with the limits.

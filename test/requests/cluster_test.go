@@ -47,6 +47,7 @@ type fixture struct {
 	*cluster.Cluster
 	ranges  map[string][]*corev1.LimitRange
 	classes map[string]*nodev1.RuntimeClass
+	early   bool // it fills in the pod level before LimitRanges
 }
 
 func start(t *testing.T, ctx context.Context, options cluster.Options) *fixture {
@@ -61,7 +62,7 @@ func start(t *testing.T, ctx context.Context, options cluster.Options) *fixture 
 			t.Error(err)
 		}
 	})
-	f := &fixture{Cluster: c, ranges: map[string][]*corev1.LimitRange{}, classes: map[string]*nodev1.RuntimeClass{}}
+	f := &fixture{Cluster: c, ranges: map[string][]*corev1.LimitRange{}, classes: map[string]*nodev1.RuntimeClass{}, early: options.EmulatedVersion != ""}
 	if err := f.fill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,8 @@ func (f *fixture) settle(ctx context.Context) error {
 
 func (f *fixture) env(namespace string) intake.Env {
 	return intake.Env{
-		LimitRanges:  f.ranges[namespace],
-		RuntimeClass: func(name string) *nodev1.RuntimeClass { return f.classes[name] },
+		LimitRanges:   f.ranges[namespace],
+		RuntimeClass:  func(name string) *nodev1.RuntimeClass { return f.classes[name] },
+		PodLevelEarly: f.early,
 	}
 }

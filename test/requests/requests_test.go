@@ -28,13 +28,23 @@ import (
 // the API server makes asks for what was foreseen, and may run where it was.
 // What it refuses for its RuntimeClass is a Problem before.
 func TestThePodIsTheOneForeseen(t *testing.T) {
+	for _, c := range []struct{ name, emulated string }{
+		{"by the newest server", ""},
+		{"by one that fills in the pod level first", "1.35"},
+	} {
+		t.Run(c.name, func(t *testing.T) { compareMany(t, c.emulated) })
+	}
+}
+
+func compareMany(t *testing.T, emulated string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	f := start(t, ctx, cluster.Options{})
+	f := start(t, ctx, cluster.Options{EmulatedVersion: emulated})
 	namespaces := slices.Sorted(maps.Keys(limitRanges()))
 	compared, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		for range 5 { // rapid makes 100 such rounds
+		for range 10 { // rapid makes 100 such rounds
 			job := &batchv1.Job{
 				ObjectMeta: metav1.ObjectMeta{GenerateName: "train-", Namespace: rapid.SampledFrom(namespaces).Draw(t, "namespace")},
 				Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: drawTemplate(t)}},
