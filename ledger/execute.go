@@ -38,7 +38,7 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 
 func (l *Loop) admit(a *effect.Admit) {
 	t := l.jobs[types.UID(a.Job.UID)]
-	if t == nil || t.writing || t.job != a.Job {
+	if t == nil || l.standing.busy[string(t.raw.UID)] || t.job != a.Job {
 		return // decided on something that is no longer so; the next round sees it
 	}
 	l.book.Assume(a.Job, a.Reservation)
@@ -49,7 +49,7 @@ func (l *Loop) admit(a *effect.Admit) {
 
 func (l *Loop) suspend(s *effect.Suspend) {
 	t := l.jobs[types.UID(s.Job.UID)]
-	if t == nil || t.writing || t.job != s.Job {
+	if t == nil || l.standing.busy[string(t.raw.UID)] || t.job != s.Job {
 		return
 	}
 	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
@@ -59,8 +59,7 @@ func (l *Loop) suspend(s *effect.Suspend) {
 
 // fly gives a Job to the writers; until they report, no other write is made.
 func (l *Loop) fly(t *tracked, write func(context.Context, *batchv1.Job) written) {
-	t.writing = true
-	l.flying++
+	l.standing.busy[string(t.raw.UID)] = true
 	raw := t.raw
 	l.work <- func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -87,14 +86,13 @@ func (l *Loop) write(ctx context.Context) {
 // by the object that the write made, dropped when it is certain that nothing was
 // written, and otherwise kept while the object is read again.
 func (l *Loop) observeWritten(w written) {
-	l.flying--
 	uid := string(w.uid)
+	delete(l.standing.busy, uid)
 	t := l.jobs[w.uid]
 	if t == nil { // deleted meanwhile
 		l.book.Forget(uid)
 		return
 	}
-	t.writing = false
 	if w.outcome.Status == apply.Unknown {
 		l.Log.Error(w.outcome.Err, "the outcome of a write is not known; reading the Job again", "job", t.raw.Namespace+"/"+t.raw.Name)
 		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
@@ -122,6 +120,7 @@ func (l *Loop) refuse(t *tracked, err error) {
 	pause := min(refusedPause<<min(t.refusals, 10), refusedPauseMax)
 	t.refusals++
 	t.notTill, t.refusal = l.Now().Add(pause), err.Error()
+	l.refused[t.raw.UID], l.stale[t.raw.UID] = t, t
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
 }
 
@@ -138,8 +137,8 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 		if t.waits != w.Reason.Code {
 			t.waits, t.waitsSince = w.Reason.Code, now
 		}
-		standing := state(w.Reason.Code)
-		if t.writing || (t.job.MessageCode == w.Reason.Code && t.job.State == standing) {
+		label := state(w.Reason.Code)
+		if l.standing.busy[string(t.raw.UID)] || (t.job.MessageCode == w.Reason.Code && t.job.State == label) {
 			continue
 		}
 		if stood := now.Sub(t.waitsSince); stood < explainAfter {
@@ -149,7 +148,7 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 		if !l.explain.AllowN(now, 1) {
 			return min(next, time.Second/explainPerSecond)
 		}
-		e := effect.Explain{Job: t.job, State: standing, Reason: w.Reason}
+		e := effect.Explain{Job: t.job, State: label, Reason: w.Reason}
 		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 			return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 		})

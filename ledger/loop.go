@@ -43,24 +43,42 @@ type Loop struct {
 	inbox     *inbox
 	book      *book.Book
 	jobs      map[types.UID]*tracked
+	stale     map[types.UID]*tracked // to be judged again
+	refused   map[types.UID]*tracked // by the API server, not long ago
 	world     world
+	standing  standing
 	work      chan func(context.Context)
 	writer    apply.Writer
 	explain   *rate.Limiter
 	published map[string]*published // by queue
 	synced    chan struct{}         // closed once everything was seen
 	since     time.Time             // when that was
-	flying    int                   // Jobs in the hands of the writers
+}
+
+// standing is what goes into every plan, by Job UID, kept up to date change by
+// change.
+type standing struct {
+	verdicts map[string]decide.Outcome
+	revision string // that the verdicts are of
+	holds    map[string]decide.HoldAnswer
+	busy     map[string]bool // in the hands of the writers
 }
 
 // New makes a loop.
 func New(o Options) *Loop {
 	return &Loop{
-		Options:   o,
-		inbox:     newInbox(),
-		book:      book.New(),
-		jobs:      map[types.UID]*tracked{},
-		world:     newWorld(),
+		Options: o,
+		inbox:   newInbox(),
+		book:    book.New(),
+		jobs:    map[types.UID]*tracked{},
+		stale:   map[types.UID]*tracked{},
+		refused: map[types.UID]*tracked{},
+		world:   newWorld(),
+		standing: standing{
+			verdicts: map[string]decide.Outcome{},
+			holds:    map[string]decide.HoldAnswer{},
+			busy:     map[string]bool{},
+		},
 		work:      make(chan func(context.Context), 4*inFlightMax),
 		writer:    apply.Writer{Client: o.Client},
 		explain:   rate.NewLimiter(explainPerSecond, explainBurst),
@@ -128,7 +146,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	plan := l.plan(ctx, revision, started)
 	next := l.carryOut(plan, started)
 	next = min(next, l.publish(plan, started))
-	if plan.More && l.flying < inFlightMax {
+	if plan.More && len(l.standing.busy) < inFlightMax {
 		next = 0
 	}
 	if n := len(plan.Admit) + len(plan.Suspend); n > 0 {
@@ -141,16 +159,18 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 // plan asks the policy what is wanted, and the core what is possible, until the
 // core has nothing left to ask.
 func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Time) decide.Result {
+	l.judgeChanged(ctx, revision, now)
+	l.dropOldHolds(now)
 	in := decide.Input{
 		Snapshot:   l.book.Snapshot(),
-		Verdicts:   l.verdicts(ctx, revision, now),
-		Namespaces: l.namespaceLabels(),
+		Verdicts:   l.standing.verdicts,
+		Namespaces: l.world.labels,
 		Held:       l.heldQueues(),
-		Holds:      l.standingHolds(now),
-		Busy:       l.busy(),
+		Holds:      maps.Clone(l.standing.holds), // a "yes" that is added counts for this round only
+		Busy:       l.standing.busy,
 		Since:      l.since.UnixNano(),
 		Now:        now.UnixNano(),
-		Limit:      max(1, inFlightMax-l.flying),
+		Limit:      max(1, inFlightMax-len(l.standing.busy)),
 	}
 	if revision != nil {
 		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), revision.HasHold()

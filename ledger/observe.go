@@ -25,13 +25,11 @@ type tracked struct {
 	version   uint64
 	job       *demand.Job
 	firstSeen time.Time
-	writing   bool // a writer has it
 
 	verdict     decide.Outcome
 	verdictFrom verdictSource
 
-	hold   *standingHold // nil: none
-	noHold bool          // no hold rule of the policy is about it
+	heldTill time.Time // a hold rule's "no" stands till then
 
 	waits      reason.Code // the reason of the last plan
 	waitsSince time.Time
@@ -44,6 +42,7 @@ type tracked struct {
 // world is the rest of the cluster as the loop last saw it.
 type world struct {
 	namespaces      map[string]*corev1.Namespace
+	labels          map[string]map[string]string             // of the namespaces
 	limitRanges     map[string]map[string]*corev1.LimitRange // namespace → name
 	runtimeClasses  map[string]*nodev1.RuntimeClass
 	priorityClasses map[string]*schedulingv1.PriorityClass
@@ -53,6 +52,7 @@ type world struct {
 func newWorld() world {
 	return world{
 		namespaces:      map[string]*corev1.Namespace{},
+		labels:          map[string]map[string]string{},
 		limitRanges:     map[string]map[string]*corev1.LimitRange{},
 		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
@@ -116,8 +116,12 @@ func (l *Loop) observeWorld(b batch) {
 		update(in, map[string]*corev1.LimitRange{name.Name: lr})
 		stale[name.Namespace] = true
 	}
-	for name := range b.namespaces {
+	for name, ns := range b.namespaces {
 		stale[name] = true
+		delete(l.world.labels, name)
+		if ns != nil {
+			l.world.labels[name] = ns.Labels
+		}
 	}
 	all := len(b.runtimeClasses) > 0 || len(b.priorityClasses) > 0
 	if !all && len(stale) == 0 {
@@ -156,6 +160,7 @@ func (l *Loop) observeJob(raw *batchv1.Job) {
 
 // readJob makes the plain value of a Job and books it.
 func (l *Loop) readJob(t *tracked) {
+	l.stale[t.raw.UID] = t
 	if !intake.Managed(t.raw, l.namespace(t.raw.Namespace), l.Scope) {
 		t.job = nil
 		l.book.DeleteJob(string(t.raw.UID))
@@ -166,10 +171,13 @@ func (l *Loop) readJob(t *tracked) {
 }
 
 func (l *Loop) dropJob(uid types.UID) {
-	if l.jobs[uid] == nil {
+	t := l.jobs[uid]
+	if t == nil {
 		return
 	}
 	delete(l.jobs, uid)
+	delete(l.refused, uid)
+	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }
 

@@ -17,31 +17,49 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
-// verdicts returns what the policy says of every Job that may be admitted,
-// asking it only about those for which something it may read has changed.
-func (l *Loop) verdicts(ctx context.Context, revision *engine.Revision, now time.Time) map[string]decide.Outcome {
-	all := make(map[string]decide.Outcome, len(l.jobs))
-	for uid, t := range l.jobs {
-		if t.job == nil || t.job.Finished || t.job.Deleting {
-			continue
+// judgeChanged asks the policy about the Jobs for which something it may read has
+// changed; what it said of the others stands.
+func (l *Loop) judgeChanged(ctx context.Context, revision *engine.Revision, now time.Time) {
+	if digest := l.revision(); digest != l.standing.revision {
+		l.standing.revision = digest
+		for uid, t := range l.jobs {
+			l.stale[uid] = t
 		}
-		if now.Before(t.notTill) {
-			all[string(uid)] = decide.Outcome{Verdict: t.verdict.Verdict, Reason: &reason.Reason{
-				Code: reason.BackingOff, Until: t.notTill.UnixNano(),
-				Message: "the API server refused the admission: " + t.refusal,
-			}}
-			continue
-		}
-		if revision == nil {
-			continue
-		}
-		if from := l.verdictSource(revision, t); from != t.verdictFrom {
-			t.verdict, t.verdictFrom = l.judge(ctx, revision, t), from
-			t.noHold = !revision.HoldApplies(t.job.Policy.Labels)
-		}
-		all[string(uid)] = t.verdict
 	}
-	return all
+	for uid, t := range l.refused {
+		if !now.Before(t.notTill) {
+			delete(l.refused, uid)
+			l.stale[uid] = t
+		}
+	}
+	for uid, t := range l.stale {
+		l.judgeOne(ctx, revision, uid, t)
+	}
+	clear(l.stale)
+}
+
+func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid types.UID, t *tracked) {
+	key := string(uid)
+	if l.jobs[uid] != t || t.job == nil || t.job.Finished || t.job.Deleting || revision == nil {
+		delete(l.standing.verdicts, key)
+		delete(l.standing.holds, key)
+		return
+	}
+	if from := l.verdictSource(revision, t); from != t.verdictFrom {
+		t.verdict, t.verdictFrom = l.judge(ctx, revision, t), from
+		delete(l.standing.holds, key)
+		if !revision.HoldApplies(t.job.Policy.Labels) {
+			l.standing.holds[key] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
+		}
+	}
+	outcome := t.verdict
+	if l.refused[uid] != nil {
+		outcome.Reason = &reason.Reason{
+			Code: reason.BackingOff, Until: t.notTill.UnixNano(),
+			Message: "the API server refused the admission: " + t.refusal,
+		}
+	}
+	l.standing.verdicts[key] = outcome
 }
 
 // verdictSource identifies everything that classify and deny may read.
@@ -109,52 +127,35 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	held, err := revision.Hold(ctx, doc)
 	switch {
 	case err != nil:
-		t.hold = &standingHold{from: t.verdictFrom, at: now, reason: policyError(err)}
+		return l.holdStands(t, policyError(err), now)
 	case len(held) > 0:
-		t.hold = &standingHold{from: t.verdictFrom, at: now, reason: policyReason(reason.HeldByPolicy, held)}
-	default:
-		t.hold = nil
-		return decide.HoldAnswer{} // good for this round only
+		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now)
 	}
-	return decide.HoldAnswer{Reason: t.hold.reason}
+	return decide.HoldAnswer{} // good for this round only
 }
 
-// standingHold is a "no" of a hold rule. It stands for a moment, so that many
-// held Jobs don't cost an evaluation each in every round; a "yes" never does.
-type standingHold struct {
-	from   verdictSource
-	at     time.Time
-	reason *reason.Reason
+// holdStands keeps a "no" of a hold rule for a moment, so that many held Jobs
+// don't cost an evaluation each in every round; a "yes" is never kept.
+func (l *Loop) holdStands(t *tracked, why *reason.Reason, now time.Time) decide.HoldAnswer {
+	t.heldTill = now.Add(holdStands)
+	if until := time.Unix(0, why.Until); why.Until > 0 && until.Before(t.heldTill) {
+		t.heldTill = until
+	}
+	answer := decide.HoldAnswer{Reason: why}
+	l.standing.holds[string(t.raw.UID)] = answer
+	return answer
 }
 
-func (l *Loop) standingHolds(now time.Time) map[string]decide.HoldAnswer {
-	holds := map[string]decide.HoldAnswer{}
-	for uid, t := range l.jobs {
-		if t.hold == nil {
-			if t.noHold {
-				holds[string(uid)] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
-			}
+// dropOldHolds forgets each "no" that stood long enough.
+func (l *Loop) dropOldHolds(now time.Time) {
+	for uid, answer := range l.standing.holds {
+		if answer.Reason == nil {
 			continue
 		}
-		ended := t.hold.reason.Until > 0 && now.UnixNano() >= t.hold.reason.Until
-		if ended || t.hold.from != t.verdictFrom || now.Sub(t.hold.at) >= holdStands {
-			t.hold = nil
-			continue
-		}
-		holds[string(uid)] = decide.HoldAnswer{Reason: t.hold.reason}
-	}
-	return holds
-}
-
-// busy are the Jobs that a writer has: nothing more is decided about them.
-func (l *Loop) busy() map[string]bool {
-	busy := map[string]bool{}
-	for uid, t := range l.jobs {
-		if t.writing {
-			busy[string(uid)] = true
+		if t := l.jobs[types.UID(uid)]; t == nil || !now.Before(t.heldTill) {
+			delete(l.standing.holds, uid)
 		}
 	}
-	return busy
 }
 
 func policyError(err error) *reason.Reason {
@@ -178,14 +179,6 @@ func policyReason(code reason.Code, said []policies.Reason) *reason.Reason {
 	}
 	r.Message = strings.Join(messages, "; ")
 	return r
-}
-
-func (l *Loop) namespaceLabels() map[string]map[string]string {
-	all := make(map[string]map[string]string, len(l.world.namespaces))
-	for name, ns := range l.world.namespaces {
-		all[name] = ns.Labels
-	}
-	return all
 }
 
 func (l *Loop) heldQueues() map[string]bool {
