@@ -25,6 +25,23 @@ matchExpressions:
 {{- end }}
 {{- end -}}
 
+{{/* The same selector as text, for the manager. */}}
+{{- define "holdshort.managedNamespaces" -}}
+{{- $terms := list -}}
+{{- range $key, $value := .Values.managedNamespaces.matchLabels -}}
+{{- $terms = append $terms (printf "%s=%s" $key $value) -}}
+{{- end -}}
+{{- range .Values.managedNamespaces.matchExpressions -}}
+{{- $values := join "," (default list .values) -}}
+{{- if eq .operator "In" -}}{{- $terms = append $terms (printf "%s in (%s)" .key $values) -}}
+{{- else if eq .operator "NotIn" -}}{{- $terms = append $terms (printf "%s notin (%s)" .key $values) -}}
+{{- else if eq .operator "Exists" -}}{{- $terms = append $terms .key -}}
+{{- else -}}{{- $terms = append $terms (printf "!%s" .key) -}}
+{{- end -}}
+{{- end -}}
+{{- join "," $terms -}}
+{{- end -}}
+
 {{/*
 CEL: the Job in the variable given is ours, as far as labels of namespaces don't
 say it. Nobody else's child, and the built-in controller runs it.
