@@ -98,7 +98,10 @@ func (m *machines) allowSet(s optionSet) bool {
 		if !o.Firm || o.Shape == s.shape || !fit.Overlap(o.Shape, s.shape) {
 			continue
 		}
-		if m.room.Left(o.Shape, m.others) < o.Pods {
+		// A promise that strangers broke before is no reason to hold up what
+		// does not make it worse.
+		left := m.room.Left(o.Shape, m.others)
+		if left < o.Pods && left < m.room.Left(o.Shape, m.promises) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -85,6 +86,28 @@ func TestPromises(t *testing.T) {
 			w.pod("stranger", "", "", 0, func(p *supply.Pod) { p.Requests["cpu"] = 100 })
 			w.job("big", 1, 4, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 1000 })
 		}, []string{"big"}, map[string]string{}},
+		{"a promise that was broken holds up nothing that does not touch it", func(w *world) {
+			many(w)
+			w.node("n1", 4)
+			w.carryOut(w.planOf(w.job("big", 1, 4, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 1000 })))
+			w.pod("stranger", "n1", "", 1)
+			w.job("small", 1, 0, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 1000 })
+		}, []string{"small"}, map[string]string{}},
+		{"pod sets of one workload start together or not at all", func(w *world) {
+			many(w)
+			w.node("n1", 6)
+			two := func(gpus int64) func(*demand.Job) {
+				return func(j *demand.Job) {
+					j.PodSets = append(j.PodSets, demand.PodSet{
+						Name: "workers", Count: 2, Requests: resource.List{"pods": 1, gpu: gpus},
+					})
+				}
+			}
+			w.job("fits", 1, 1, two(1))
+			w.job("half", 1, 1, two(2))
+		}, []string{"fits"}, map[string]string{
+			"half": "WaitingForMachines: 4 nvidia.com/gpu asked, 6 free on the machines of gpu; waits until others are placed there (3 pods)",
+		}},
 		{"one pod for each node stays one when it is promised", func(w *world) {
 			many(w)
 			w.node("n1", 4)
