@@ -62,20 +62,41 @@ func rowOf(rows []Row, path string) (Row, bool) {
 	}
 }
 
-func TestImportsFollowTheTable(t *testing.T) {
-	rows := Table()
+// TestImports asks go list once, since it takes seconds.
+func TestImports(t *testing.T) {
 	ours, standard := listed(t)
 	for _, p := range ours {
-		row, ok := rowOf(rows, p.ImportPath)
+		row, ok := rowOf(Table(), p.ImportPath)
 		if !ok {
 			t.Errorf("%s has no row in test/arch/table.go. Try: say there what it is for and what it may import", p.ImportPath)
 			continue
 		}
-		for _, imported := range p.Imports {
-			if !standard[imported] && imported != "C" && !allowed(row, imported) {
-				t.Errorf("%s imports %s.\n\tIt may not, since it keeps out %s.\n\tTry: pass a value, or change the table of test/arch with an ADR that says why",
-					p.ImportPath, imported, row.Never)
-			}
+		checkImports(t, p, row, standard)
+		checkDependencies(t, p, row)
+	}
+}
+
+func checkImports(t *testing.T, p goPackage, row Row, standard map[string]bool) {
+	t.Helper()
+	for _, imported := range p.Imports {
+		switch {
+		case standard[imported], imported == "C":
+		case within(imported, module+"/test") && row.Package != "test":
+			t.Errorf("%s imports %s: the product must not need what tests it", p.ImportPath, imported)
+		case !allowed(row, imported):
+			t.Errorf("%s imports %s.\n\tIt may not, since it keeps out %s.\n\tTry: pass a value, or change the table of test/arch with an ADR that says why",
+				p.ImportPath, imported, row.Never)
+		}
+	}
+}
+
+// checkDependencies finds what comes in through others.
+func checkDependencies(t *testing.T, p goPackage, row Row) {
+	t.Helper()
+	for _, prefix := range row.Without {
+		if i := slices.IndexFunc(p.Deps, func(dep string) bool { return within(dep, prefix) }); i >= 0 {
+			t.Errorf("%s depends on %s, through another package.\n\tIt may not, since it keeps out %s.\n\tTry: go list -deps, to see through which",
+				p.ImportPath, p.Deps[i], row.Never)
 		}
 	}
 }
@@ -105,35 +126,4 @@ func matches(patterns []string, name string) bool {
 // within tells whether a path is the prefix or lies below it.
 func within(path, prefix string) bool {
 	return prefix == "" || path == prefix || strings.HasPrefix(path, prefix+"/")
-}
-
-func TestNothingForbiddenComesInThroughOthers(t *testing.T) {
-	rows := Table()
-	ours, _ := listed(t)
-	for _, p := range ours {
-		row, ok := rowOf(rows, p.ImportPath)
-		if !ok {
-			continue // reported by TestImportsFollowTheTable
-		}
-		for _, prefix := range row.Without {
-			if i := slices.IndexFunc(p.Deps, func(dep string) bool { return within(dep, prefix) }); i >= 0 {
-				t.Errorf("%s depends on %s, through another package.\n\tIt may not, since it keeps out %s.\n\tTry: go list -deps, to see through which",
-					p.ImportPath, p.Deps[i], row.Never)
-			}
-		}
-	}
-}
-
-func TestNothingImportsTheTests(t *testing.T) {
-	ours, _ := listed(t)
-	for _, p := range ours {
-		if within(p.ImportPath, module+"/test") {
-			continue
-		}
-		for _, imported := range p.Imports {
-			if within(imported, module+"/test") {
-				t.Errorf("%s imports %s: the product must not need what tests it", p.ImportPath, imported)
-			}
-		}
-	}
 }

@@ -39,23 +39,32 @@ func TestPurePackagesHaveNoClockAndNoWayOut(t *testing.T) {
 
 func checkPure(t *testing.T, file string, row Row) {
 	t.Helper()
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, filepath.Join(root(t), file), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+	for _, found := range impurities(t, file, read(t, file)) {
+		t.Errorf("%s, but %s is pure: it keeps out %s. Try: take it as an argument", found, row.Package, row.Never)
 	}
+}
+
+// impurities of a file, each with its place.
+func impurities(t *testing.T, file string, text []byte) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
 	for _, spec := range tree.Imports {
 		if path, _ := strconv.Unquote(spec.Path.Value); slices.Contains(impure(), path) {
-			t.Errorf("%s imports %s, but %s is pure: it keeps out %s", file, path, row.Package, row.Never)
+			found = append(found, file+" imports "+path)
 		}
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
-		if call, ok := n.(*ast.SelectorExpr); ok && looksAtClock(call) {
-			t.Errorf("%s:%d: time.%s, but %s is pure. Try: take the moment as an argument",
-				file, set.Position(call.Pos()).Line, call.Sel.Name, row.Package)
+		if s, ok := n.(*ast.SelectorExpr); ok && looksAtClock(s) {
+			found = append(found, set.Position(s.Pos()).String()+": time."+s.Sel.Name)
 		}
 		return true
 	})
+	return found
 }
 
 func looksAtClock(s *ast.SelectorExpr) bool {

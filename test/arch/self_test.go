@@ -1,6 +1,10 @@
 package arch
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // The tests below hold the checks themselves to what they say.
 
@@ -54,5 +58,21 @@ func TestOutside(t *testing.T) {
 				t.Errorf("%q: %t, want %t", test.line, got, test.want)
 			}
 		})
+	}
+}
+
+func TestImpurities(t *testing.T) {
+	const text = `package p
+
+import (
+	"log"
+	"time"
+)
+
+func f() time.Duration { log.Print(); return time.Since(time.Unix(0, 0)) }
+`
+	want := []string{"p.go imports log", "p.go:8:46: time.Since"}
+	if diff := cmp.Diff(want, impurities(t, "p.go", []byte(text))); diff != "" {
+		t.Errorf("impurities (-want +got):\n%s", diff)
 	}
 }

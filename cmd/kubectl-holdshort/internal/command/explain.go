@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,6 +89,9 @@ func (p *plugin) explainJob(ctx context.Context, name string) error {
 	return render.Text{Now: p.Now(), Color: p.color()}.Explain(p.Streams.Out, x)
 }
 
+// autoQueue as a label leaves the choice to the policy.
+const autoQueue = "auto"
+
 // gather reads what helps to explain a Job. What it may not read it names: the
 // Job alone already tells most.
 func gather(ctx context.Context, client *cluster.Client, job *batchv1.Job) report.Evidence {
@@ -100,27 +102,30 @@ func gather(ctx context.Context, client *cluster.Client, job *batchv1.Job) repor
 		}
 	}
 	var err error
-	if name := job.Labels[policies.LabelQueue]; name != "" {
-		e.Queue, err = client.Queue(ctx, name)
+	row := report.NewJob(job, nil)
+	if row.Queue != "" && row.Queue != autoQueue {
+		e.Queue, err = client.Queue(ctx, row.Queue)
 		unread(err)
-		if !finished(job) && job.Spec.Suspend != nil && *job.Spec.Suspend {
-			list, err := client.Jobs(ctx, job.Namespace, fmt.Sprintf("%s=%s", policies.LabelQueue, name))
-			unread(err)
-			if err == nil {
-				e.Neighbours = list.Items
-			}
-		}
 	}
-	e.Events, err = client.Events(ctx, job.Namespace, string(job.UID))
+	if row.Waits() {
+		e.Neighbours, err = neighbours(ctx, client, row)
+	} else {
+		e.Pods, err = client.Pods(ctx, row.Namespace, row.UID)
+	}
 	unread(err)
-	if job.Spec.Suspend == nil || !*job.Spec.Suspend {
-		e.Pods, err = client.Pods(ctx, job.Namespace, string(job.UID))
-		unread(err)
-	}
+	e.Events, err = client.Events(ctx, row.Namespace, row.UID)
+	unread(err)
 	return e
 }
 
-func finished(job *batchv1.Job) bool { return job.Status.CompletionTime != nil }
+// neighbours are the Jobs of the same queue and namespace.
+func neighbours(ctx context.Context, client *cluster.Client, row report.Job) ([]batchv1.Job, error) {
+	list, err := client.Jobs(ctx, row.Namespace, policies.LabelQueue+"="+row.Queue)
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
 
 // completeJobs offers the names of the queued Jobs.
 func (p *plugin) completeJobs(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {

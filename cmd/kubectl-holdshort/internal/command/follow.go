@@ -28,17 +28,19 @@ type follower struct {
 func (f follower) follow(ctx context.Context, version string) error {
 	for {
 		w, err := f.open(version)
-		if err != nil {
-			return err
+		if err == nil {
+			version, err = f.drain(ctx, w, version)
+			w.Stop()
 		}
-		version, err = f.drain(ctx, w, version)
-		w.Stop()
+		if ctx.Err() != nil {
+			return nil // whoever watched has seen enough
+		}
 		if err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil
 		case <-time.After(reopenDelay):
 		}
 	}

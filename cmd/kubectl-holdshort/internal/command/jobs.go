@@ -63,7 +63,7 @@ func (p *plugin) listJobs(ctx context.Context, client *cluster.Client, query job
 	if err := p.printJobs(report.Jobs(list, queues), query); err != nil || !query.follow {
 		return err
 	}
-	p.noHeader = true
+	p.noHeader = p.noHeader || len(list.Items) > 0
 	return follower{
 		open: func(version string) (watch.Interface, error) {
 			return client.WatchJobs(ctx, query.namespace, query.selector, version)

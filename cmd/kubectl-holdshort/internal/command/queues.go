@@ -47,7 +47,7 @@ func (p *plugin) listQueues(ctx context.Context, client *cluster.Client, selecto
 	if err := p.printQueues(report.Queues(list), follow); err != nil || !follow {
 		return err
 	}
-	p.noHeader = true
+	p.noHeader = p.noHeader || len(list.Items) > 0
 	return follower{
 		open: func(version string) (watch.Interface, error) { return client.WatchQueues(ctx, selector, version) },
 		show: func(object runtime.Object, deleted bool) error {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -29,14 +28,14 @@ func Run(ctx context.Context, o Options) int {
 	root := newRoot(o)
 	root.SetArgs(o.Args)
 	err := root.ExecuteContext(ctx)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return failure.ExitOK // the user ended a watch
-	}
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = failure.New("kubectl holdshort --help", "%w", err)
 	}
 	return failure.Print(o.Streams.ErrOut, err)
 }
+
+// requestsPerSecond is enough for the pages of a big list, and bounded.
+const requestsPerSecond = 50
 
 // defaultHost is what client-go falls back to when nobody named a cluster.
 const defaultHost = "http://localhost:8080"
@@ -97,6 +96,7 @@ func (p *plugin) connect() (*cluster.Client, error) {
 		return nil, failure.New("--kubeconfig FILE, or export KUBECONFIG=FILE", "no kubeconfig: which cluster?")
 	}
 	config.UserAgent = "kubectl-holdshort"
+	config.QPS, config.Burst = requestsPerSecond, requestsPerSecond
 	return cluster.New(config)
 }
 

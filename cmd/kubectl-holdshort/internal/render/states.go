@@ -45,7 +45,7 @@ func (t Text) why(x report.JobExplanation) []line {
 	case report.StateBypassed:
 		return []line{{"Why", "somebody who may started it past the queue, and said why in the annotation " + policies.AnnotationBypass}}
 	case report.StateUncharged:
-		return []line{{"Why", "it runs without a reservation: charged from its pods, never suspended by the ledger"}}
+		return []line{{"Why", "it was started without holdshort: its queue is charged for its pods, and it runs on unless the policy says otherwise (unreserved)"}}
 	}
 	switch {
 	case x.Code != "":

@@ -40,14 +40,14 @@ func Explain(e Evidence) JobExplanation {
 	if e.Queue != nil {
 		x.Revision = e.Queue.Status.Revision
 	}
-	if waits(row.State) {
+	if row.Waits() {
 		x.wait(e)
 	}
 	if holds(row.State) && d.Reservation != nil {
 		x.Admitted = admission(d.Reservation)
 		x.Revision = d.Reservation.Revision
 	}
-	if row.State != StateUnmanaged && !waits(row.State) && e.Pods != nil {
+	if row.State != StateUnmanaged && !row.Waits() && e.Pods != nil {
 		x.Pods = countPods(e.Pods)
 	}
 	return x

@@ -53,7 +53,7 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		Namespace: job.Namespace,
 		Name:      job.Name,
 		UID:       string(job.UID),
-		Queue:     job.Labels[policies.LabelQueue],
+		Queue:     queueOf(job, d),
 		State:     state(job, d),
 		Reserved:  resource.List{},
 		Arrival:   time.Unix(0, d.Arrival.Effective).UTC(),
@@ -64,11 +64,20 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 	if holds(row.State) {
 		row.Reserved = charged(d.Reservation)
 	}
-	if waits(row.State) {
+	if row.Waits() {
 		row.Code, row.Message = splitMessage(job.Annotations[policies.AnnotationMessage])
 		row.Position = position(row, queue)
 	}
 	return row, d
+}
+
+// queueOf an admitted Job is the one that it was admitted to; else the label's,
+// which is empty or "auto" where the policy fills it in.
+func queueOf(job *batchv1.Job, d *demand.Job) string {
+	if d.Reservation != nil {
+		return d.Reservation.Queue
+	}
+	return job.Labels[policies.LabelQueue]
 }
 
 // blind is what the plugin knows of the cluster beside the Job: nothing. So the
@@ -81,8 +90,9 @@ func blind() intake.Env {
 	}
 }
 
-func waits(state string) bool {
-	return state == StateWaiting || state == StateHeld || state == StateRejected
+// Waits tells whether the Job is in line, or kept out of it.
+func (j Job) Waits() bool {
+	return j.State == StateWaiting || j.State == StateHeld || j.State == StateRejected
 }
 
 func holds(state string) bool { return state == StateAdmitted || state == StateDeleting }
