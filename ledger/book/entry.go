@@ -6,6 +6,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 )
 
 // Entry is one Job in the book, or pods whose Job is not known.
@@ -166,6 +167,15 @@ func (e *Entry) Unbound() (pods int64, since int64) {
 		}
 	}
 	return int64(len(e.unbound)), since
+}
+
+// Wanted is how many pods an admitted Job wants now.
+func (e *Entry) Wanted() int64 {
+	n := int64(0)
+	for _, s := range e.sets {
+		n = resource.Add(n, s.count)
+	}
+	return n
 }
 
 // Bound is how many of its pods are bound and not deleting; Ready how many are

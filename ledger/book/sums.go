@@ -43,8 +43,9 @@ func (e *Entry) witness() {
 	if !e.fresh {
 		ended = max(ended, e.observed.Ended)
 	}
-	e.placed = e.placed || e.active+ended >= given
-	e.ready = e.ready || e.readyPods+ended >= given
+	wanted := e.Wanted() // less than given once pods ended or the Job was made smaller
+	e.placed = e.placed || e.active >= wanted || e.active+ended >= given
+	e.ready = e.ready || e.readyPods >= wanted || e.readyPods+ended >= given
 }
 
 // wantsWatching: a plan may have to take it back.

@@ -84,16 +84,8 @@ func (p *planner) timeOut(e *book.Entry) {
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
 		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(j, queue, causePlacement))
 	case e.NeverReady() && p.over(admitted, ready):
-		p.suspend(j, reason.NotReady(e.Ready(), given(r), ready), p.backoff(j, queue, causePodsReady))
+		p.suspend(j, reason.NotReady(e.Ready(), e.Wanted(), ready), p.backoff(j, queue, causePodsReady))
 	}
-}
-
-func given(r *demand.Reservation) int64 {
-	n := int64(0)
-	for _, set := range r.PodSets {
-		n = resource.Add(n, set.Count)
-	}
-	return n
 }
 
 // over tells whether so many seconds have passed, and wakes the plan when they

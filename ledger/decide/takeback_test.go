@@ -106,6 +106,12 @@ func TestTakeBack(t *testing.T) {
 			w.book.DeletePod("pod-1")
 			w.pod("2", "n1", "a", 1, ready)
 		}, 5000, map[string]string{}, 0},
+		{"of a Job that was made smaller only what it wants now has to be ready", func(w *world) {
+			running(w, func(j *demand.Job) {
+				j.PodSets = []demand.PodSet{{Name: "main", Count: 1, Requests: j.PodSets[0].Requests}}
+			})
+			w.pod("1", "n1", "a", 1, ready)
+		}, 5000, map[string]string{}, 0},
 		{"after a restart the clocks start again", func(w *world) {
 			running(w)
 			w.pod("1", "", "a", 1, unbound(start))
