@@ -1,4 +1,3 @@
-// Command holdshort is the manager: webhook, policy and ledger in one process.
 package main
 
 import (

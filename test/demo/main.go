@@ -1,4 +1,3 @@
-// Command demo tells on a real control plane what holdshort is for.
 package main
 
 import (

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdshort/holdshort/test/plane/cluster"
@@ -79,11 +80,13 @@ func TestS7NoWayRound(t *testing.T) {
 		for _, a := range waysRound() {
 			t.Run(a.name, func(t *testing.T) {
 				for _, who := range []cluster.User{cluster.Alice, cluster.Admin, cluster.Bypass} {
+					before := standing(t, ctx, s, "runs", "waits")
 					out, err := s.Env.Kubectl(ctx, who, append([]string{"-n", s.NS}, a.args...)...)
-					if err == nil {
-						t.Errorf("%s may: %s", who, out)
-					} else if !strings.Contains(err.Error(), a.says) {
+					if err != nil && !strings.Contains(err.Error(), a.says) {
 						t.Errorf("%s is refused, but not with a sentence about %q: %v", who, a.says, err)
+					}
+					if diff := cmp.Diff(before, standing(t, ctx, s, "runs", "waits")); diff != "" {
+						t.Errorf("%s is told %q %v, and it has an effect (-before +after):\n%s", who, out, err, diff)
 					}
 				}
 			})
@@ -95,6 +98,22 @@ func TestS7NoWayRound(t *testing.T) {
 	must(t, s.Manager.Start(ctx))
 	must(t, s.Running(ctx, "runs", 4))
 	must(t, s.NoPods(ctx, "waits"))
+}
+
+// standing is what the queue has decided about Jobs, and what they run by it.
+func standing(t *testing.T, ctx context.Context, s *stories.Scene, names ...string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, name := range names {
+		found, err := s.Job(ctx, name)
+		must(t, err)
+		for _, key := range []string{"reservation", "arrival", "user", "restore"} {
+			all[name+" "+key] = found.Annotations["holdshort.dev/"+key]
+		}
+		all[name+" labels"] = found.Labels
+		all[name+" suspend"], all[name+" parallelism"] = *found.Spec.Suspend, *found.Spec.Parallelism
+	}
+	return all
 }
 
 func TestS7ForgeriesAtCreationAreWithoutEffect(t *testing.T) {
@@ -145,7 +164,7 @@ func TestS7DeletingAndAskingAgainDoesNotFreeWhatStillRuns(t *testing.T) {
 			_, err = s.Apply(ctx, strings.Replace(runs, "24h", "1s", 1)) // the same name again
 			must(t, err)
 			if cascade == "orphan" { // the new Job would adopt pods that its selector matched
-				must(t, s.Waits(ctx, "runs", "WaitingForQuota"))
+				must(t, s.Says(ctx, "runs", "WaitingForQuota"))
 				_, err = s.Kubectl(ctx, "delete", "pods", "--all", "--wait=false")
 				must(t, err)
 			}

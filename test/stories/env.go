@@ -132,7 +132,9 @@ func (e *Env) helm(ctx context.Context, root string, o Options) error {
 
 // policyValues turns a data.yaml into the chart's policy.config.
 func policyValues(data string) ([]byte, error) {
-	var file struct{ Holdshort struct{ Config map[string]any } }
+	var file struct {
+		Holdshort struct{ Config map[string]any }
+	}
 	if err := yaml.Unmarshal([]byte(data), &file); err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}

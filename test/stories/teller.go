@@ -95,7 +95,15 @@ func (s *Scene) Running(ctx context.Context, job string, n int) error {
 // Waits waits until a Job carries the reason code, and checks that it is
 // suspended and has no pod object at all.
 func (s *Scene) Waits(ctx context.Context, job, code string) error {
-	err := s.Eventually(ctx, job+" waits with "+code, func(ctx context.Context) (bool, string) {
+	if err := s.Says(ctx, job, code); err != nil {
+		return err
+	}
+	return s.NoPods(ctx, job)
+}
+
+// Says waits until a Job carries the reason code.
+func (s *Scene) Says(ctx context.Context, job, code string) error {
+	return s.Eventually(ctx, job+" waits with "+code, func(ctx context.Context) (bool, string) {
 		found, err := s.Job(ctx, job)
 		if err != nil {
 			return false, err.Error()
@@ -103,10 +111,6 @@ func (s *Scene) Waits(ctx context.Context, job, code string) error {
 		message := found.Annotations["holdshort.dev/message"]
 		return strings.HasPrefix(message, code+":"), "its message is " + fmt.Sprintf("%q", message)
 	})
-	if err != nil {
-		return err
-	}
-	return s.NoPods(ctx, job)
 }
 
 // NoPods checks that a Job is suspended and has no pod object.

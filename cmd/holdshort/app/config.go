@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -69,8 +70,12 @@ func Parse(args []string, defaults Config) (Config, error) {
 		}
 	}
 	flags := c.flags()
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
 		return Config{}, err
+	} else if err != nil {
+		return Config{}, fmt.Errorf("%w. Try: holdshort -help", err)
 	}
 	if flags.NArg() > 0 {
 		return Config{}, fmt.Errorf("unexpected argument %q. Try: holdshort -help", flags.Arg(0))
@@ -115,6 +120,7 @@ func (c *Config) readFile(path string) error {
 
 func (c *Config) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("holdshort", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // one line about what is wrong, not the whole list
 	_ = f.String("config", "", "file with the same settings as these flags, in YAML")
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "kubeconfig to run outside the cluster")
 	f.StringVar(&c.Namespace, "namespace", c.Namespace, "namespace of the manager's own objects")

@@ -1,0 +1,2 @@
+// Command demo tells on a real control plane what holdshort is for.
+package main

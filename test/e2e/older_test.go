@@ -1,0 +1,79 @@
+//go:build plane
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/stories"
+)
+
+// TestAnOlderServer tells the stories on a server that has no
+// MutatingAdmissionPolicy: there the webhook suspends, and must answer.
+func TestAnOlderServer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	env, err := stories.Start(ctx, stories.Options{
+		Nodes: stories.Nodes(), Policy: stories.Policy, EmulatedVersion: "1.35", Log: os.Stderr,
+	})
+	must(t, err)
+	defer func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if out, err := env.Kubectl(ctx, cluster.Admin, "get", "mutatingadmissionpolicies"); err == nil {
+		t.Fatalf("this server has mutating admission policies: %s", out)
+	}
+
+	t.Run("one quota, two trainings", func(t *testing.T) {
+		ctx, s := on(t, env, "research", stories.Policy)
+		must(t, stories.OneQuota(ctx, s, false))
+	})
+	t.Run("a re-applied suspension does not disturb a running Job", func(t *testing.T) {
+		ctx, s := on(t, env, "guard", guardPolicy)
+		manifest := job{name: "again", queue: "guard", pods: 1, gpus: 1, spec: "  suspend: true\n"}.yaml()
+		for range 2 {
+			_, err := s.Apply(ctx, manifest)
+			must(t, err)
+			must(t, s.Running(ctx, "again", 1))
+		}
+	})
+	t.Run("forgeries at creation are without effect", func(t *testing.T) {
+		ctx, s := on(t, env, "guard", guardPolicy, guardLimits()...)
+		_, err := s.Apply(ctx, job{name: "runs", queue: "guard", pods: 4, gpus: 1}.yaml())
+		must(t, err)
+		must(t, s.Running(ctx, "runs", 4))
+		_, err = s.Apply(ctx, job{
+			name: "forged", queue: "guard", pods: 1, gpus: 1, spec: "  suspend: false\n",
+			annotations: `{holdshort.dev/reservation: '{"uid":"x"}', holdshort.dev/arrival: "1", holdshort.dev/user: root}`,
+		}.yaml())
+		must(t, err)
+		must(t, s.Waits(ctx, "forged", "WaitingForQuota"))
+		found, err := s.Job(ctx, "forged")
+		must(t, err)
+		if a := found.Annotations; a["holdshort.dev/arrival"] == "1" || a["holdshort.dev/user"] != "alice" || a["holdshort.dev/reservation"] != "" {
+			t.Errorf("a forgery came through: %v", a)
+		}
+	})
+	t.Run("with the manager stopped labelled Jobs are refused and others are not", func(t *testing.T) {
+		ctx, s := on(t, env, "guard", guardPolicy)
+		s.Manager.Stop()
+		defer func() { must(t, s.Manager.Start(context.Background())) }()
+		_, err := s.Apply(ctx, job{name: "labelled", queue: "guard", pods: 1, gpus: 1}.yaml())
+		if err == nil {
+			t.Error("a labelled Job is created with nobody there to suspend it")
+		} else if !strings.Contains(err.Error(), "suspend.jobs.holdshort.dev") {
+			t.Errorf("it is refused, but the reason does not name the webhook: %v", err)
+		}
+		_, err = s.Apply(ctx, job{name: "unlabelled", pods: 1, gpus: 1}.yaml()+notebookPod)
+		must(t, err)
+		must(t, s.Running(ctx, "unlabelled", 1))
+		must(t, s.PodRuns(ctx, "plain"))
+	})
+}
