@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdshort/holdshort/policies/engine"
@@ -25,7 +24,6 @@ type Rollout struct {
 	Source Source
 	Kept   Kept
 	Client client.Client
-	Events events.EventRecorder
 	Log    logr.Logger
 	Now    func() time.Time
 
@@ -92,13 +90,13 @@ func (r *Rollout) restore(ctx context.Context) {
 func (r *Rollout) look(ctx context.Context) {
 	bundle, err := r.Source.Read(ctx)
 	if err != nil {
-		r.refuse(bundle, err)
+		r.refuse(ctx, bundle, err)
 		return
 	}
 	before := r.Engine.Active()
 	revision, err := r.Engine.Activate(ctx, bundle)
 	if err != nil {
-		r.refuse(bundle, err)
+		r.refuse(ctx, bundle, err)
 		return
 	}
 	r.refused = ""
@@ -109,11 +107,11 @@ func (r *Rollout) look(ctx context.Context) {
 	r.unkept = &bundle
 	r.status.activated(revision, r.Now())
 	r.Log.Info("policy is in force", "revision", revision.Digest(), "source", revision.Source())
-	r.event("Normal", "PolicyActivated", "revision "+revision.Digest()+" from "+revision.Source()+" is in force")
+	r.event(ctx, "Normal", "PolicyActivated", "revision "+revision.Digest()+" from "+revision.Source()+" is in force")
 }
 
 // refuse records a candidate that will not come into force; once per candidate.
-func (r *Rollout) refuse(bundle engine.Bundle, err error) {
+func (r *Rollout) refuse(ctx context.Context, bundle engine.Bundle, err error) {
 	digest := bundle.Digest() + "\n" + err.Error()
 	if digest == r.refused {
 		return
@@ -121,7 +119,7 @@ func (r *Rollout) refuse(bundle engine.Bundle, err error) {
 	r.refused = digest
 	r.status.rejected(bundle, err, r.Now())
 	r.Log.Error(err, "policy refused; the last good one stays in force")
-	r.event("Warning", "PolicyRejected", firstProblem(err))
+	r.event(ctx, "Warning", "PolicyRejected", firstProblem(err))
 }
 
 // settled writes what has to be written; false: try again later.

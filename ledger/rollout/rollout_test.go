@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -51,13 +51,28 @@ func cluster(t *testing.T) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.PolicyRollout{}).Build()
 }
 
-func rolloutOn(c client.Client, source Source) (*Rollout, *events.FakeRecorder) {
-	recorder := events.NewFakeRecorder(100)
+func rolloutOn(c client.Client, source Source) *Rollout {
 	return &Rollout{
-		Engine: engine.New(engine.Options{}), Source: source, Client: c, Events: recorder,
+		Engine: engine.New(engine.Options{}), Source: source, Client: c,
 		Kept: Kept{Client: c, Name: types.NamespacedName{Namespace: "holdshort-system", Name: "holdshort-policy-active"}},
 		Log:  logr.Discard(), Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
-	}, recorder
+	}
+}
+
+// rejections are the notes of the events about refused policies.
+func rejections(t *testing.T, c client.Client) []string {
+	t.Helper()
+	var list eventsv1.EventList
+	if err := c.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	for _, event := range list.Items {
+		if event.Reason == "PolicyRejected" {
+			notes = append(notes, event.Note)
+		}
+	}
+	return notes
 }
 
 func statusOf(t *testing.T, c client.Client) v1alpha1.PolicyRolloutStatus {
@@ -72,7 +87,7 @@ func statusOf(t *testing.T, c client.Client) v1alpha1.PolicyRolloutStatus {
 func TestABadCandidateLeavesTheLastGoodOneInForceAlsoAfterARestart(t *testing.T) {
 	c := cluster(t)
 	source := &memory{files: map[string][]byte{"data.yaml": []byte(goodData)}}
-	r, recorder := rolloutOn(c, source)
+	r := rolloutOn(c, source)
 	r.look(t.Context())
 	if !r.settled(t.Context()) {
 		t.Fatal("the first policy is not written down")
@@ -89,12 +104,11 @@ func TestABadCandidateLeavesTheLastGoodOneInForceAlsoAfterARestart(t *testing.T)
 	if status.Candidate == nil || status.Candidate.Verdict != "Rejected" || status.Candidate.Errors[0].At != "data.yaml:5" {
 		t.Errorf("the candidate is shown as %+v, want it rejected at data.yaml:5", status.Candidate)
 	}
-	<-recorder.Events // of the activation
-	if event := <-recorder.Events; !strings.Contains(event, "PolicyRejected") || !strings.Contains(event, "data.yaml:5") {
-		t.Errorf("the event is %q", event)
+	if notes := rejections(t, c); len(notes) != 1 || !strings.Contains(notes[0], "data.yaml:5") {
+		t.Errorf("the events are %q, want one that names data.yaml:5", notes)
 	}
 
-	again, _ := rolloutOn(c, source) // a restart
+	again := rolloutOn(c, source) // a restart
 	again.restore(t.Context())
 	again.look(t.Context())
 	if active := again.Engine.Active(); active == nil || active.Digest() != good {
@@ -109,12 +123,26 @@ func TestABadCandidateLeavesTheLastGoodOneInForceAlsoAfterARestart(t *testing.T)
 
 func TestTheSameBadCandidateIsToldOnce(t *testing.T) {
 	source := &memory{files: map[string][]byte{"data.yaml": []byte("holdshort: {config: {quues: {}}}\n")}}
-	r, recorder := rolloutOn(cluster(t), source)
+	c := cluster(t)
+	r := rolloutOn(c, source)
 	for range 3 {
 		r.look(t.Context())
 	}
-	if n := len(recorder.Events); n != 1 {
-		t.Errorf("%d events, want 1", n)
+	if notes := rejections(t, c); len(notes) != 1 {
+		t.Errorf("the events are %q, want one", notes)
+	}
+}
+
+func TestADifferentMistakeIsToldAgain(t *testing.T) {
+	source := &memory{}
+	c := cluster(t)
+	r := rolloutOn(c, source)
+	for _, quota := range []string{"-4}", "abc}"} {
+		source.files = map[string][]byte{"data.yaml": []byte(strings.Replace(goodData, "4}", quota, 1))}
+		r.look(t.Context())
+	}
+	if notes := rejections(t, c); len(notes) != 2 || notes[0] == notes[1] {
+		t.Errorf("the events are %q, want two different ones", notes)
 	}
 }
 

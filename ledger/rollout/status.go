@@ -131,14 +131,3 @@ func (r *Rollout) object(ctx context.Context) (*v1alpha1.PolicyRollout, error) {
 	}
 	return rollout, nil
 }
-
-// event tells it on the PolicyRollout.
-func (r *Rollout) event(kind, why, note string) {
-	rollout := &v1alpha1.PolicyRollout{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyRolloutName}}
-	rollout.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PolicyRollout"))
-	const noteBytesMax = 1024 // what the API takes
-	if len(note) > noteBytesMax {
-		note = note[:noteBytesMax]
-	}
-	r.Events.Eventf(rollout, nil, kind, why, "Activate", "%s", note)
-}

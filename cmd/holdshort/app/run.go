@@ -185,7 +185,7 @@ func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engin
 		source = rollout.Folder(c.PolicyDir)
 	}
 	r := &rollout.Rollout{
-		Engine: policy, Source: source, Client: live, Events: mgr.GetEventRecorder("holdshort"),
+		Engine: policy, Source: source, Client: live,
 		Kept: rollout.Kept{Client: live, Name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name + "-policy-active"}},
 		Log:  log.WithName("policy"), Now: time.Now,
 	}
