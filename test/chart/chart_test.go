@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/holdshort/holdshort/cmd/holdshort/app"
+	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/test/plane/binaries"
 )
 
@@ -202,6 +203,26 @@ func TestTheManagerHasTheLeastRights(t *testing.T) {
 	}
 }
 
+func TestTheRightsGoToWhoeverWritesAsTheLedger(t *testing.T) {
+	for _, c := range []struct {
+		name, username string
+		want           map[string]any
+	}{
+		{"by default the chart's account", "", map[string]any{"kind": "ServiceAccount", "name": "holdshort", "namespace": "ns"}},
+		{"another account", "system:serviceaccount:other:boss", map[string]any{"kind": "ServiceAccount", "name": "boss", "namespace": "other"}},
+		{"a user", "boss@example.com", map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "boss@example.com"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			objects := render(t, "holdshort", "ns", "--set", "manager.username="+c.username)
+			for _, name := range []string{"ClusterRoleBinding/holdshort", "RoleBinding/holdshort"} {
+				if diff := cmp.Diff([]any{c.want}, field(t, objects[name], "subjects")); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
 func TestTheDeploymentIsRestrictedAndItsFlagsExist(t *testing.T) {
 	objects := render(t, "holdshort", "ns", "--set", "managedNamespaces.matchLabels.team=nlp",
 		"--set-json", `managedNamespaces.matchExpressions=[{"key":"gpu","operator":"In","values":["a","b"]},{"key":"old","operator":"DoesNotExist"}]`)
@@ -226,6 +247,14 @@ func TestTheDeploymentIsRestrictedAndItsFlagsExist(t *testing.T) {
 	}
 	if config.LedgerUser != "system:serviceaccount:ns:holdshort" || config.ManagedNamespaces == nil {
 		t.Errorf("ledger user %q, namespaces %v", config.LedgerUser, config.ManagedNamespaces)
+	}
+}
+
+func TestWithoutAPolicyTheStarterIsInForce(t *testing.T) {
+	data := field(t, render(t, "holdshort", "ns")["ConfigMap/holdshort-policy"], "data").(map[string]any)
+	got := strings.TrimSpace(data["data.yaml"].(string))
+	if diff := cmp.Diff(strings.TrimSpace(string(policies.Starter())), got); diff != "" {
+		t.Errorf("not the embedded starter. Try: cp policies/starter/data.yaml charts/holdshort/files/starter.yaml (-want +got):\n%s", diff)
 	}
 }
 

@@ -43,6 +43,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- default (printf "system:serviceaccount:%s:%s" .Release.Namespace (include "holdshort.serviceAccount" .)) .Values.manager.username -}}
 {{- end -}}
 
+{{/* The same as the subject of a binding. */}}
+{{- define "holdshort.subjects" -}}
+{{- $account := regexFind "^system:serviceaccount:[^:]+:[^:]+$" .Values.manager.username -}}
+{{- if and .Values.manager.username (not $account) -}}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: {{ .Values.manager.username | toJson }}}
+{{- else -}}
+{{- $parts := splitList ":" (include "holdshort.ledgerUser" .) -}}
+- {kind: ServiceAccount, name: {{ index $parts 3 }}, namespace: {{ index $parts 2 }}}
+{{- end -}}
+{{- end -}}
+
 {{/*
 API version of MutatingAdmissionPolicy, empty if Jobs are not to be suspended by
 one. By what the server serves, never by its version: a server that emulates an
