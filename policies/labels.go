@@ -15,7 +15,7 @@ const (
 	AnnotationArrival     = Prefix + "arrival"     // unix nanoseconds
 	AnnotationUser        = Prefix + "user"        // who created it
 	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation
-	AnnotationRestore     = Prefix + "restore"     // JSON: demand.Restore
+	AnnotationInjected    = Prefix + "injected"    // JSON: demand.Injected
 	AnnotationMessage     = Prefix + "message"     // why it waits
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
 	AnnotationFlavors     = Prefix + "flavors"     // on pods: resource → flavor, JSON

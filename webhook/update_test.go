@@ -19,7 +19,7 @@ metadata:
     holdshort.dev/arrival: "7"
     holdshort.dev/user: alice
     holdshort.dev/reservation: '{"uid":"u1"}'
-    holdshort.dev/restore: '{"uid":"u1","nodeSelector":{"disk":"ssd"},"tolerations":[{"key":"mine","operator":"Exists","tolerationSeconds":30}]}'
+    holdshort.dev/injected: '{"uid":"u1","nodeSelector":{"gpu":"h100"},"tolerations":[{"key":"nvidia.com/gpu","operator":"Exists"}],"preferNodes":["n1"]}'
 spec:
   suspend: false
   parallelism: 2
@@ -30,7 +30,7 @@ spec:
     spec:
       nodeSelector: {disk: ssd, gpu: h100}
       tolerations: [{key: mine, operator: Exists, tolerationSeconds: 30}, {key: nvidia.com/gpu, operator: Exists}]
-      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {}}]}}
+      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
 `
 
 func TestUpdate(t *testing.T) {

@@ -21,14 +21,16 @@ type object = map[string]any
 // reservation, labels and suspend in one write, with the resourceVersion the
 // decision was made on as precondition.
 //
-// The template is made from what the user wrote (restored if an earlier
-// admission had injected another flavor), so admitting twice adds nothing twice.
+// The template is made from what the user wrote, without what an earlier
+// admission injected, so admitting twice adds nothing twice.
 func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	own, err := intake.Scheduling(job)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduling fields of %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	restore, err := text(own)
+	injected, err := text(demand.Injected{
+		UID: string(job.UID), NodeSelector: admit.NodeSelector, Tolerations: admit.Tolerations, PreferNodes: admit.PreferNodes,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	patch := object{
 		"metadata": metadata(job, policies.StateAdmitted, object{
 			policies.AnnotationReservation: reservation,
-			policies.AnnotationRestore:     restore,
+			policies.AnnotationInjected:    injected,
 			policies.AnnotationMessage:     nil,
 			policies.AnnotationBackoff:     backoffAnnotation(job),
 			policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
@@ -64,7 +66,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 
 // SuspendPatch takes a Job back. The template keeps its flavor: it is immutable
 // until the Job controller has seen the suspension, so the next admission
-// restores it.
+// replaces it.
 func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	annotations := object{
 		policies.AnnotationReservation: nil,

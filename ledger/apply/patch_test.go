@@ -146,3 +146,26 @@ func TestAnArrivalIsStampedOnce(t *testing.T) {
 		t.Errorf("arrival is %s, want the 3 that was there", got)
 	}
 }
+
+func TestWhatTheUserEditsAfterATakingBackCountsAtTheNextAdmission(t *testing.T) {
+	job := userJob()
+	patch, err := apply.AdmitPatch(job, admission("h100", "node-1"))
+	first := patched(t, job, patch, err)
+	patch, err = apply.SuspendPatch(first, effect.Suspend{Job: &demand.Job{UID: "u1"}, Reason: reason.Reason{Code: reason.HeldByOwner}})
+	back := patched(t, first, patch, err)
+
+	back.Spec.Template.Spec.NodeSelector["zone"] = "b"
+	back.Spec.Template.Spec.Tolerations = append(back.Spec.Template.Spec.Tolerations, corev1.Toleration{Key: "new", Operator: corev1.TolerationOpExists})
+	patch, err = apply.AdmitPatch(back, admission("a100", "node-2"))
+	spec := patched(t, back, patch, err).Spec.Template.Spec
+	if diff := cmp.Diff(map[string]string{"zone": "b", "gpu": "a100"}, spec.NodeSelector); diff != "" {
+		t.Errorf("node selector (-want +got):\n%s", diff)
+	}
+	var keys []string
+	for _, toleration := range spec.Tolerations {
+		keys = append(keys, toleration.Key)
+	}
+	if diff := cmp.Diff([]string{"t", "new", "a100"}, keys); diff != "" {
+		t.Errorf("tolerations (-want +got):\n%s", diff)
+	}
+}

@@ -6,17 +6,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/intake"
 )
-
-// preferWeight of the planned nodes: the most there is, so that the scheduler
-// follows the plan unless the user's own preferences say otherwise.
-const preferWeight = 100
 
 // scheduling is the part of the merge patch that sets where the pods may run:
 // what the user wrote, then the flavor.
-func scheduling(job *batchv1.Job, own demand.Restore, admit effect.Admit) object {
+func scheduling(job *batchv1.Job, own intake.Own, admit effect.Admit) object {
 	spec := job.Spec.Template.Spec
 	patch := object{"nodeSelector": nodeSelector(spec.NodeSelector, own, admit.NodeSelector)}
 	if tolerations := tolerations(own, admit); len(tolerations) > 0 || len(spec.Tolerations) > 0 {
@@ -32,7 +28,7 @@ func scheduling(job *batchv1.Job, own demand.Restore, admit effect.Admit) object
 
 // nodeSelector never overwrites a key of the user's, and deletes those of an
 // earlier flavor.
-func nodeSelector(now map[string]string, own demand.Restore, add map[string]string) object {
+func nodeSelector(now map[string]string, own intake.Own, add map[string]string) object {
 	want := maps.Clone(add)
 	if want == nil {
 		want = map[string]string{}
@@ -50,7 +46,7 @@ func nodeSelector(now map[string]string, own demand.Restore, add map[string]stri
 	return patch
 }
 
-func tolerations(own demand.Restore, admit effect.Admit) []any {
+func tolerations(own intake.Own, admit effect.Admit) []any {
 	all := append([]any{}, own.Tolerations...)
 	for _, t := range admit.Tolerations {
 		all = append(all, t)
@@ -59,17 +55,12 @@ func tolerations(own demand.Restore, admit effect.Admit) []any {
 }
 
 // preferredNodes are the user's own preferences, then the planned nodes.
-func preferredNodes(own demand.Restore, nodes []string) []any {
+func preferredNodes(own intake.Own, nodes []string) []any {
 	all := append([]any{}, own.PreferredNodes...)
-	if len(nodes) == 0 {
-		return all
+	for _, term := range intake.PreferNodes(nodes) {
+		all = append(all, term)
 	}
-	return append(all, corev1.PreferredSchedulingTerm{
-		Weight: preferWeight,
-		Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
-			Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes,
-		}}},
-	})
+	return all
 }
 
 func hasPreferred(a *corev1.Affinity) bool {

@@ -41,16 +41,15 @@ func (r *ReservedPodSet) FlavorOf(name string) string {
 	return r.Flavors[resource.Pods]
 }
 
-// Restore is the template's scheduling fields as the user wrote them, in the
-// annotation holdshort.dev/restore; the ledger puts them back before it
-// injects another flavor. Raw JSON, so that fields which this build does not
-// know survive.
-type Restore struct {
-	UID          string            `json:"uid"`
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	Tolerations  []any             `json:"tolerations,omitempty"`
-	// PreferredNodes is the preferred node affinity; the ledger adds its plan there.
-	PreferredNodes []any `json:"preferredNodes,omitempty"`
+// Injected is what an admission added to the pod template's scheduling fields,
+// in the annotation holdshort.dev/injected. The template without it is what the
+// user wants, also after edits that the user makes while the Job is suspended
+// again.
+type Injected struct {
+	UID          string                `json:"uid"`
+	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
+	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
+	PreferNodes  []string              `json:"preferNodes,omitempty"` // planned: a preferred affinity
 }
 
 // Backoff counts how often a gang was taken back, in the annotation

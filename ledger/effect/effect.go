@@ -12,7 +12,7 @@ type Admit struct {
 	Job         *demand.Job
 	Reservation demand.Reservation
 	// NodeSelector and Tolerations to add to the pod template (on top of what
-	// the user wrote, see demand.Restore); never a key that the user set.
+	// the user wrote, see demand.Injected); never a key that the user set.
 	NodeSelector map[string]string
 	Tolerations  []policies.Toleration
 	// PreferNodes are the planned nodes, as a preferred affinity; a hint.

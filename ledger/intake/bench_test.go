@@ -39,7 +39,7 @@ func BenchmarkJobQueued(b *testing.B) {
 func BenchmarkJobAdmitted(b *testing.B) {
 	job := parse[batchv1.Job](b, wholeJob)
 	job.Annotations[policies.AnnotationReservation] = `{"uid":"u1","queue":"research","podSets":[{"name":"main","count":3,"requests":{"nvidia.com/gpu":1,"cpu":2000,"pods":1},"flavors":{"nvidia.com/gpu":"h100","cpu":"h100"}}],"revision":"abc","time":7}`
-	job.Annotations[policies.AnnotationRestore] = `{"uid":"u1","nodeSelector":{"gpu":"h100"},"tolerations":[{"key":"own","operator":"Exists"}]}`
+	job.Annotations[policies.AnnotationInjected] = `{"uid":"u1","nodeSelector":{"gpu":"h100"},"tolerations":[{"key":"own","operator":"Exists"}]}`
 	env := benchEnv(b)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -154,7 +154,7 @@ affinity:
   nodeAffinity:
     requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists}]}]}
     preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]`
-	record := `{"uid":"u1","nodeSelector":{"team":"nlp"},"tolerations":[{"key":"own","operator":"Exists"}]}`
+	record := `{"uid":"u1","nodeSelector":{"gpu":"h100"},"tolerations":[{"key":"gpu","operator":"Exists"}],"preferNodes":["n1"]}`
 	place := demand.Place{
 		NodeSelector: map[string]string{"team": "nlp"},
 		Tolerations:  []policies.Toleration{{Key: "own", Operator: "Exists"}},
@@ -162,7 +162,7 @@ affinity:
 	}
 
 	job := jobOf(t, injected)
-	job.Annotations = map[string]string{policies.AnnotationRestore: record}
+	job.Annotations = map[string]string{policies.AnnotationInjected: record}
 	if diff := cmp.Diff(place, intake.Job(job, intake.Env{}).PodSets[0].Place); diff != "" {
 		t.Errorf("place with the record (-want +got):\n%s", diff)
 	}
@@ -170,8 +170,7 @@ affinity:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := demand.Restore{
-		UID:          "u1",
+	want := intake.Own{
 		NodeSelector: map[string]string{"team": "nlp"},
 		Tolerations:  []any{map[string]any{"key": "own", "operator": "Exists"}},
 	}
@@ -180,15 +179,15 @@ affinity:
 	}
 
 	for name, text := range map[string]string{
-		"another Job's record":           `{"uid":"u2","nodeSelector":{"team":"vision"}}`,
+		"another Job's record":           `{"uid":"u2","nodeSelector":{"gpu":"h100"}}`,
 		"a record that can't be decoded": `{"uid":"u1","nodeSelector":[]}`,
 	} {
-		job.Annotations[policies.AnnotationRestore] = text
+		job.Annotations[policies.AnnotationInjected] = text
 		own, err := intake.Scheduling(job)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if own.UID != "u1" || own.NodeSelector["gpu"] != "h100" || len(own.Tolerations) != 2 || len(own.PreferredNodes) != 1 {
+		if own.NodeSelector["gpu"] != "h100" || len(own.Tolerations) != 2 || len(own.PreferredNodes) != 1 {
 			t.Errorf("with %s the template counts, got %+v", name, own)
 		}
 	}

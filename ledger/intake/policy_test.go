@@ -121,7 +121,8 @@ func TestDigestChangesWithWhatPoliciesMayRead(t *testing.T) {
 func TestRawJobIsTheOwnersPart(t *testing.T) {
 	job := parse[batchv1.Job](t, wholeJob)
 	job.Status.Active = 3
-	job.Annotations[policies.AnnotationRestore] = `{"uid":"u1","nodeSelector":{"own":"1"}}`
+	job.Annotations[policies.AnnotationInjected] = `{"uid":"u1","nodeSelector":{"gpu":"h100"}}`
+	job.Spec.Template.Spec.NodeSelector["own"] = "1"
 	before := job.DeepCopy()
 	raw, err := intake.RawJob(job)
 	if err != nil {

@@ -216,11 +216,11 @@ func (w *world) admitReally(t *testing.T, name string) {
 	uid := w.get(t, name).UID
 	patch := fmt.Sprintf(`{"metadata":{"labels":{"holdshort.dev/state":"admitted"},"annotations":{
 		"holdshort.dev/reservation":"{\"uid\":\"%[1]s\"}",
-		"holdshort.dev/restore":"{\"uid\":\"%[1]s\",\"nodeSelector\":{\"kubernetes.io/os\":\"linux\"},\"tolerations\":[{\"key\":\"mine\",\"operator\":\"Exists\"}]}"}},
+		"holdshort.dev/injected":"{\"uid\":\"%[1]s\",\"nodeSelector\":{\"kubernetes.io/hostname\":\"node-1\"},\"tolerations\":[{\"key\":\"nvidia.com/gpu\",\"operator\":\"Exists\"}],\"preferNodes\":[\"node-1\"]}"}},
 		"spec":{"suspend":false,"template":{"metadata":{"labels":{"holdshort.dev/queue":"q"},"annotations":{"holdshort.dev/flavors":"{}"}},
 		"spec":{"nodeSelector":{"kubernetes.io/hostname":"node-1"},
 		"tolerations":[{"key":"mine","operator":"Exists"},{"key":"nvidia.com/gpu","operator":"Exists"}],
-		"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["node-1"]}]}}]}}}}}}`, uid)
+		"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"preference":{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["node-1"]}]}}]}}}}}}`, uid)
 	if err := w.patch(t.Context(), w.ledger, name, patch); err != nil {
 		t.Fatalf("the ledger cannot admit: %v", err)
 	}

@@ -107,7 +107,7 @@ func standing(t *testing.T, ctx context.Context, s *stories.Scene, names ...stri
 	for _, name := range names {
 		found, err := s.Job(ctx, name)
 		must(t, err)
-		for _, key := range []string{"reservation", "arrival", "user", "restore"} {
+		for _, key := range []string{"reservation", "arrival", "user", "injected"} {
 			all[name+" "+key] = found.Annotations["holdshort.dev/"+key]
 		}
 		all[name+" labels"] = found.Labels
