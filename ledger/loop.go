@@ -32,8 +32,10 @@ type Options struct {
 	// Policy returns the revision in force, nil if there is none.
 	Policy func() *engine.Revision
 	Scope  intake.Scope
-	Now    func() time.Time
-	Log    logr.Logger
+	// PodLevelEarly: see intake.Env.
+	PodLevelEarly bool
+	Now           func() time.Time
+	Log           logr.Logger
 }
 
 // Loop is the ledger. Make one with New, then Start it; only one may run

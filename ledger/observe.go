@@ -191,6 +191,7 @@ func (l *Loop) env(t *tracked) intake.Env {
 		LimitRanges:   list,
 		RuntimeClass:  func(name string) *nodev1.RuntimeClass { return l.world.runtimeClasses[name] },
 		PriorityClass: l.priorityClass,
+		PodLevelEarly: l.PodLevelEarly,
 		FirstSeen:     t.firstSeen.UnixNano(),
 	}
 }

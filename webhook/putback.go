@@ -25,8 +25,7 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) error {
 	if old.Labels[policies.LabelState] != policies.StateAdmitted || suspended(old) {
 		return nil
 	}
-	_, held := doc.strings("metadata", "annotations")[policies.AnnotationHold]
-	if doc.at("spec", "suspend") == true && !held {
+	if doc.at("spec", "suspend") == true && !intake.Held(doc.strings("metadata", "annotations")) {
 		doc.set(false, "spec", "suspend")
 	}
 	return putBackScheduling(doc, oldDoc, old)

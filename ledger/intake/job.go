@@ -72,7 +72,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Suspended:       job.Spec.Suspend != nil && *job.Spec.Suspend,
 		Finished:        finished(job),
 		Deleting:        job.DeletionTimestamp != nil,
-		HeldByOwner:     held(job),
+		HeldByOwner:     Held(job.Annotations),
 		Bypass:          bypass(job),
 		Reservation:     reservation(job),
 		Backoff:         backoff(job),

@@ -100,10 +100,10 @@ func MessageCode(text string) reason.Code {
 	return reason.Code(code)
 }
 
-// held by the owner: the annotation is there and does not say false, so that an
+// Held by the owner: the annotation is there and does not say false, so that an
 // empty value holds too.
-func held(job *batchv1.Job) bool {
-	value, ok := job.Annotations[policies.AnnotationHold]
+func Held(annotations map[string]string) bool {
+	value, ok := annotations[policies.AnnotationHold]
 	return ok && value != "false"
 }
 

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -38,7 +42,8 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
-	if err := reachable(config); err != nil {
+	server, err := serverVersion(config)
+	if err != nil {
 		return err
 	}
 	mgr, err := newManager(c, config, logs.Libraries)
@@ -60,7 +65,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	policy := engine.New(engine.Options{})
 	loop := ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
-		Policy: policy.Active, Scope: scope, Now: time.Now, Log: log.WithName("ledger"),
+		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
 	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
@@ -69,7 +74,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addRollout(c, mgr, live, policy, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, policy, scope, logs.Libraries, loop.Synced); err != nil {
+	if err := addWebhook(c, mgr, policy, scope, podLevelEarly(server), logs.Libraries, loop.Synced); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -102,23 +107,43 @@ func restConfig(c Config) (*rest.Config, error) {
 // reachableWithin is how long the API server may take to answer at the start.
 const reachableWithin = 10 * time.Second
 
-// reachable tells early and plainly when there is no API server to talk to.
-func reachable(config *rest.Config) error {
+// serverVersion asks the API server who it is, and tells early and plainly when
+// there is none to talk to.
+func serverVersion(config *rest.Config) (version.Info, error) {
+	var info version.Info
 	short := rest.CopyConfig(config)
 	short.Timeout = reachableWithin
 	client, err := rest.HTTPClientFor(short)
 	if err != nil {
-		return fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
+		return info, fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
 	}
 	response, err := client.Get(config.Host + "/version")
 	if err != nil {
-		return fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
+		return info, fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
+		return info, fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
 	}
-	return nil
+	if err := json.NewDecoder(response.Body).Decode(&info); err != nil {
+		return info, fmt.Errorf("what answers at %s is no API server: %w. Try: check the server in the kubeconfig", config.Host, err)
+	}
+	return info, nil
+}
+
+// podLevelLate is the minor version since which the API server fills in
+// pod-level resources after LimitRanges and webhooks, not before.
+const podLevelLate = 37
+
+// podLevelEarly tells whether this server is older; one that emulates an older
+// version behaves like it. Which order it has is not to be discovered otherwise.
+func podLevelEarly(server version.Info) bool {
+	minor := server.Minor
+	if server.EmulationMinor != "" {
+		minor = server.EmulationMinor
+	}
+	n, err := strconv.Atoi(strings.TrimRight(minor, "+"))
+	return err == nil && server.Major == "1" && n < podLevelLate
 }
 
 func newScheme() (*runtime.Scheme, error) {

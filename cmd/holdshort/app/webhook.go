@@ -30,7 +30,7 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, log logr.Logger, synced func() bool) error {
+func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, log logr.Logger, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Hosts: c.webhookHosts(),
@@ -47,7 +47,7 @@ func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope inta
 		Host: c.WebhookHost, Port: c.WebhookPort,
 		TLSOpts: []func(*tls.Config){func(t *tls.Config) { t.GetCertificate = keeper.GetCertificate }},
 	})
-	lookup := clusterLookup{mgr.GetCache()}
+	lookup := clusterLookup{mgr.GetCache(), podLevelEarly}
 	server.Register(webhook.Path, &admission.Webhook{Handler: webhook.NewJobs(webhook.Options{
 		Policy:     func() webhook.Policy { return activePolicy(policy) },
 		Namespace:  lookup.namespace,
@@ -93,7 +93,10 @@ func (c Config) webhookHosts() []string {
 
 // clusterLookup reads from the manager's cache what the webhook needs to know of
 // a namespace.
-type clusterLookup struct{ client.Reader }
+type clusterLookup struct {
+	client.Reader
+	podLevelEarly bool
+}
 
 func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 	var ns corev1.Namespace
@@ -104,7 +107,7 @@ func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 }
 
 func (l clusterLookup) env(namespace string) intake.Env {
-	env := intake.Env{FirstSeen: time.Now().UnixNano(), RuntimeClass: l.runtimeClass, PriorityClass: l.priorityClass}
+	env := intake.Env{FirstSeen: time.Now().UnixNano(), RuntimeClass: l.runtimeClass, PriorityClass: l.priorityClass, PodLevelEarly: l.podLevelEarly}
 	var ranges corev1.LimitRangeList
 	if err := l.List(context.Background(), &ranges, client.InNamespace(namespace)); err == nil {
 		for i := range ranges.Items {
