@@ -25,7 +25,8 @@ type Options struct {
 	// Audit records every write to the API server, see Cluster.AuditLog.
 	Audit bool
 	// ExtraControllers to run beside the usual ones, by their whole names
-	// ("deployment-controller").
+	// ("deployment-controller"); one with a minus before it does not run
+	// ("-job-controller": who starts the plane plays it).
 	ExtraControllers []string
 }
 

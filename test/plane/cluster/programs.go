@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// controllers of the controller manager that Jobs and pods need. A name that
-// is not whole makes it refuse to start.
+// controllers of the controller manager that Jobs and pods need, and the extra
+// ones; an extra name with a minus takes one away. A name that is not whole makes
+// it refuse to start.
 func controllers(extra []string) string {
 	names := []string{
 		"clusterrole-aggregation-controller",
@@ -25,7 +27,14 @@ func controllers(extra []string) string {
 		"ttl-after-finished-controller",
 		"validatingadmissionpolicy-status-controller",
 	}
-	return strings.Join(append(names, extra...), ",")
+	for _, name := range extra {
+		if without, less := strings.CutPrefix(name, "-"); less {
+			names = slices.DeleteFunc(names, func(n string) bool { return n == without })
+		} else {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 func etcdArgs(dir string, client, peer int) []string {
