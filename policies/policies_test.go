@@ -77,19 +77,16 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 		b := Backoff{BaseSeconds: seconds.Draw(t, "base"), MaxSeconds: seconds.Draw(t, "max")}
 		failed := rapid.Int64Range(0, 200).Draw(t, "failed")
 		this, next := b.Delay(failed), b.Delay(failed+1)
-		if this <= 0 || next < this || next > b.Max() {
-			t.Fatalf("%+v: %d s, then %d s, at most %d", b, this, next, b.Max())
+		if this <= 0 || next < this || next > b.most() {
+			t.Fatalf("%+v: %d s, then %d s, at most %d", b, this, next, b.most())
 		}
 	})
 }
 
 func TestZeroesMeanTheDefaults(t *testing.T) {
 	var q Queue
-	if q.PlacementTimeout() != 120 || q.PodsReadyTimeout() != 1800 || q.StrategyOrDefault() != BestEffortFIFO {
-		t.Errorf("queue: %d, %d, %s", q.PlacementTimeout(), q.PodsReadyTimeout(), q.StrategyOrDefault())
-	}
-	if (Flavor{}).VerifyOrDefault() != VerifyNodes || (&Catalog{}).UnreservedOrDefault() != UnreservedCharge {
-		t.Error("flavors verify nodes, unreserved Jobs are charged unless told otherwise")
+	if q.PlacementTimeout() != 120 || q.PodsReadyTimeout() != 1800 {
+		t.Errorf("a queue that says nothing has %d s to be placed and %d s to be ready", q.PlacementTimeout(), q.PodsReadyTimeout())
 	}
 }
 

@@ -11,14 +11,7 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// What a queue that says nothing gets.
-const (
-	placementSeconds = 120
-	podsReadySeconds = 1800
-	backoffSeconds   = 60
-	backoffMax       = 3600
-	second           = int64(1e9)
-)
+const second = int64(1e9)
 
 // Why a gang was taken back, as written in its backoff.
 const (
@@ -74,8 +67,7 @@ func (p *planner) timeOut(e *book.Entry) {
 	if p.Catalog != nil {
 		queue = p.Catalog.Queues[r.Queue]
 	}
-	placement := orDefault(queue.PlacementTimeoutSeconds, placementSeconds)
-	ready := orDefault(queue.PodsReadyTimeoutSeconds, podsReadySeconds)
+	placement, ready := queue.PlacementTimeout(), queue.PodsReadyTimeout()
 	admitted := max(r.Time, p.Since)
 	unbound, unschedulable := e.Unbound()
 	switch {
@@ -103,26 +95,16 @@ func (p *planner) suspend(j *demand.Job, r reason.Reason, b *demand.Backoff) {
 	p.res.Suspend = append(p.res.Suspend, effect.Suspend{Job: j, Reason: r, Backoff: b})
 }
 
-// backoff is base, then twice as long each time, at most max.
+// backoff is the record of one more time that a Job is taken back.
 func (p *planner) backoff(j *demand.Job, q policies.Queue, cause string) *demand.Backoff {
 	count := int64(0)
 	if j.Backoff.UID == j.UID {
 		count = j.Backoff.Count
 	}
-	pause, limit := orDefault(q.Backoff.BaseSeconds, backoffSeconds), orDefault(q.Backoff.MaxSeconds, backoffMax)
-	for i := int64(0); i < count && pause < limit; i++ {
-		pause = resource.Mul(2, pause)
-	}
-	pause = min(pause, limit)
+	count = min(count, math.MaxInt64-1) + 1
+	pause := q.Backoff.Delay(count)
 	return &demand.Backoff{
-		UID: j.UID, Count: min(count, math.MaxInt64-1) + 1, Code: cause,
+		UID: j.UID, Count: count, Code: cause,
 		Until: resource.Add(p.Now, resource.Mul(second, pause)),
 	}
-}
-
-func orDefault(n, otherwise int64) int64 {
-	if n > 0 {
-		return n
-	}
-	return otherwise
 }
