@@ -69,6 +69,7 @@ func (w *world) mutating(t *testing.T) {
 		}{
 			{"by accident", `{"spec":{"suspend":true}}`, false},
 			{"held", `{"metadata":{"annotations":{"holdshort.dev/hold":"true"}},"spec":{"suspend":true}}`, true},
+			{"not held", `{"metadata":{"annotations":{"holdshort.dev/hold":"false"}},"spec":{"suspend":true}}`, false},
 		} {
 			name := "suspend-" + strings.ReplaceAll(c.name, " ", "-")
 			w.admitted(t, name)
