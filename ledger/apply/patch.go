@@ -3,7 +3,6 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -70,7 +69,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	annotations := object{
 		policies.AnnotationReservation: nil,
-		policies.AnnotationMessage:     Message(suspend.Reason),
+		policies.AnnotationMessage:     suspend.Reason.Line(),
 		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
 	}
 	if suspend.Backoff != nil {
@@ -94,21 +93,9 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 // stamped it.
 func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {
 	return json.Marshal(object{"metadata": metadata(job, explain.State, object{
-		policies.AnnotationMessage: Message(explain.Reason),
+		policies.AnnotationMessage: explain.Reason.Line(),
 		policies.AnnotationArrival: fmt.Sprint(explain.Job.Arrival.Stamp),
 	})})
-}
-
-// Message is a reason as it stands in the annotation: code, sentence, rule.
-func Message(r reason.Reason) string {
-	var b strings.Builder
-	b.WriteString(string(r.Code))
-	b.WriteString(": ")
-	b.WriteString(r.Message)
-	if r.RuleAt != "" {
-		fmt.Fprintf(&b, " (%s)", r.RuleAt)
-	}
-	return b.String()
 }
 
 // metadata keeps an arrival that is already there: it is stamped once.

@@ -77,13 +77,18 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Reservation:     reservation(job),
 		Backoff:         backoff(job),
 		State:           job.Labels[policies.LabelState],
-		MessageCode:     MessageCode(job.Annotations[policies.AnnotationMessage]),
+		MessageCode:     messageCode(job),
 		Active:          max(0, int64(job.Status.Active)),
 		Terminating:     terminating(job),
 		Started:         started(job),
 		Policy:          policy,
 		Digest:          digest(policy),
 	}
+}
+
+func messageCode(job *batchv1.Job) reason.Code {
+	code, _ := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
+	return code
 }
 
 // podSet is what the Job wants to run now, and what is wrong with that.

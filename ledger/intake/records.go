@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdshort/holdshort/ledger/demand"
-	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -82,22 +81,6 @@ func nanoseconds(t metav1.Time) int64 {
 		return 0
 	}
 	return t.UnixNano()
-}
-
-// MessageCode is the reason code at the beginning of the annotation
-// holdshort.dev/message ("WaitingForQuota: research uses …"), empty if the text
-// does not begin with one.
-func MessageCode(text string) reason.Code {
-	code, _, found := strings.Cut(text, ":")
-	if !found || code == "" {
-		return ""
-	}
-	for _, r := range code {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return ""
-		}
-	}
-	return reason.Code(code)
 }
 
 // Held by the owner: the annotation is there and does not say false, so that an

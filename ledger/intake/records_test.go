@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
-	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -152,21 +151,6 @@ func TestBackoffCountsOnlyForItsOwnJob(t *testing.T) {
 				t.Errorf("backoff (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestMessageCode(t *testing.T) {
-	for text, want := range map[string]reason.Code{
-		"WaitingForQuota: research uses 4 of 4": reason.WaitingForQuota,
-		"BehindOthers:":                         reason.BehindOthers,
-		"waiting for a long: time":              "",
-		": nothing":                             "",
-		"":                                      "",
-		"Fragmented":                            "",
-	} {
-		if got := intake.MessageCode(text); got != want {
-			t.Errorf("code of %q is %q, want %q", text, got, want)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,6 +13,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -65,7 +65,8 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		row.Reserved = charged(d.Reservation)
 	}
 	if row.Waits() {
-		row.Code, row.Message = splitMessage(job.Annotations[policies.AnnotationMessage])
+		code, sentence := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
+		row.Code, row.Message = string(code), sentence
 		row.Position = position(row, queue)
 	}
 	return row, d
@@ -164,15 +165,6 @@ func charged(r *demand.Reservation) resource.List {
 		}
 	}
 	return total
-}
-
-// splitMessage parts "Code: sentence".
-func splitMessage(text string) (code, sentence string) {
-	code = string(intake.MessageCode(text))
-	if code == "" {
-		return "", strings.TrimSpace(text)
-	}
-	return code, strings.TrimSpace(strings.TrimPrefix(text, code+":"))
 }
 
 // position in the queue, 0 if nothing that may be read tells it: only the head

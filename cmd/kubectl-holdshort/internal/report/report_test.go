@@ -13,23 +13,6 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-func TestSplitMessage(t *testing.T) {
-	tests := map[string]struct{ text, code, sentence string }{
-		"a code and a sentence":                 {"WaitingForQuota: 4 of 4 used", "WaitingForQuota", "4 of 4 used"},
-		"a sentence with colons keeps them":     {"BadRequest: cpu: -1 is negative", "BadRequest", "cpu: -1 is negative"},
-		"a text without a code is all sentence": {"wait a little: it comes", "", "wait a little: it comes"},
-		"no message is nothing":                 {"", "", ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			code, sentence := splitMessage(test.text)
-			if code != test.code || sentence != test.sentence {
-				t.Errorf("splitMessage(%q) = %q, %q; want %q, %q", test.text, code, sentence, test.code, test.sentence)
-			}
-		})
-	}
-}
-
 func TestState(t *testing.T) {
 	const held = `{"uid":"u","queue":"q","time":1,"podSets":[{"name":"main","count":1,"requests":{"pods":1},"flavors":{"pods":"f"}}]}`
 	tests := map[string]struct {
