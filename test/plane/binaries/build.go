@@ -1,6 +1,7 @@
 package binaries
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ func (c component) build(ctx context.Context, module, out string, log io.Writer)
 
 	started := time.Now()
 	fmt.Fprintf(log, "plane: building %s; %s, later ones are cached\n", strings.Join(c.programs, ", "), c.patience)
-	stop := reportProgress(log, c.name, output.count)
+	stop := reportProgress(log, func() string { return output.progress(c.name, c.about) })
 	err := cmd.Run()
 	stop()
 	if ctx.Err() != nil {
@@ -39,9 +40,10 @@ func (c component) build(ctx context.Context, module, out string, log io.Writer)
 
 // buildOutput counts the lines of a build and keeps the last ones.
 type buildOutput struct {
-	mu    sync.Mutex
-	lines int
-	text  []byte
+	mu                   sync.Mutex
+	downloaded, compiled int
+	line                 []byte // begun, and not ended yet
+	text                 []byte
 }
 
 const buildOutputBytesMax = 16 << 10
@@ -49,7 +51,18 @@ const buildOutputBytesMax = 16 << 10
 func (o *buildOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lines += strings.Count(string(p), "\n")
+	for _, b := range p {
+		if b != '\n' {
+			o.line = append(o.line, b)
+			continue
+		}
+		if bytes.HasPrefix(o.line, []byte("go: downloading ")) {
+			o.downloaded++
+		} else {
+			o.compiled++
+		}
+		o.line = o.line[:0]
+	}
 	o.text = append(o.text, p...)
 	if excess := len(o.text) - buildOutputBytesMax; excess > 0 {
 		o.text = o.text[excess:]
@@ -57,10 +70,15 @@ func (o *buildOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *buildOutput) count() int {
+// progress says how far it is. A package that is cached is not compiled, so
+// there is no honest percentage.
+func (o *buildOutput) progress(name string, about int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.lines
+	if o.compiled == 0 && o.downloaded > 0 {
+		return fmt.Sprintf("building %s, %d modules downloaded", name, o.downloaded)
+	}
+	return fmt.Sprintf("building %s, %d of about %d packages compiled", name, o.compiled, about)
 }
 
 func (o *buildOutput) tail() string {

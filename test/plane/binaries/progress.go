@@ -10,7 +10,7 @@ import (
 // reportProgress says from time to time how far a build is: every second on
 // one line of a terminal, every 15 seconds elsewhere, where each line stays.
 // The returned function ends it.
-func reportProgress(log io.Writer, name string, packages func() int) func() {
+func reportProgress(log io.Writer, progress func() string) func() {
 	interval, before, after := 15*time.Second, "", "\n"
 	if isTerminal(log) {
 		interval, before, after = time.Second, "\r", ""
@@ -29,15 +29,15 @@ func reportProgress(log io.Writer, name string, packages func() int) func() {
 				}
 				return
 			case <-tick.C:
-				fmt.Fprint(log, before, progressLine(name, packages(), time.Since(started)), after)
+				fmt.Fprint(log, before, progressLine(progress(), time.Since(started)), after)
 			}
 		}
 	}()
 	return func() { close(quit); <-done }
 }
 
-func progressLine(name string, packages int, elapsed time.Duration) string {
-	return fmt.Sprintf("plane: building %s, %d packages compiled, %s so far", name, packages, elapsed.Round(time.Second))
+func progressLine(progress string, elapsed time.Duration) string {
+	return fmt.Sprintf("plane: %s, %s so far", progress, elapsed.Round(time.Second))
 }
 
 func isTerminal(w io.Writer) bool {

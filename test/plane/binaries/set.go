@@ -18,8 +18,10 @@ type component struct {
 	packages []string // main packages, each built into a file of its base name
 	programs []string
 	ldflags  string
-	// patience tells a person how long a build from nothing takes.
+	// patience tells a person how long a build from nothing takes, and about
+	// how many packages it compiles.
 	patience string
+	about    int
 }
 
 // KubernetesVersion is what clients see; without it the server calls itself
@@ -39,6 +41,7 @@ func components() []component {
 			programs: []string{"etcd"},
 			ldflags:  "-s -w",
 			patience: "a first build takes 1 to 2 minutes",
+			about:    600,
 		},
 		{
 			name: "kubernetes",
@@ -53,6 +56,7 @@ func components() []component {
 				" -X " + version + "gitMajor=" + kubernetesMajor +
 				" -X " + version + "gitMinor=" + kubernetesMinor,
 			patience: "a first build takes 5 to 10 minutes on 2 cores",
+			about:    2600,
 		},
 		{
 			name:     "helm",
@@ -60,6 +64,7 @@ func components() []component {
 			programs: []string{"helm"},
 			ldflags:  "-s -w",
 			patience: "a first build takes 1 to 2 minutes",
+			about:    1200,
 		},
 	}
 }

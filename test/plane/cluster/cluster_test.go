@@ -34,6 +34,7 @@ func TestAPlane(t *testing.T) {
 	t.Run("refuses and records a pod that was bound where it does not fit", func(t *testing.T) { refusesAPod(t, ctx, p) })
 	t.Run("follows what a node can give and whether it is well", func(t *testing.T) { followsNodes(t, ctx, p) })
 	t.Run("knows its users, and service accounts by their tokens", func(t *testing.T) { knowsUsers(t, ctx, p) })
+	t.Run("keeps the devices of a pod removed by force as long as its ghost walks", func(t *testing.T) { keepsGhosts(t, ctx, p) })
 	t.Run("counts who wrote what", func(t *testing.T) { countsWrites(t, p) })
 }
 
@@ -106,6 +107,17 @@ func keepsDevices(t *testing.T, ctx context.Context, p *plane) {
 	if took := time.Since(told); took < time.Second {
 		t.Errorf("the devices were free after %s; the process needed 2 s to end", took)
 	}
+	p.kubectl(t, ctx, "", "delete", "-n", namespace, "pod/second")
+}
+
+func keepsGhosts(t *testing.T, ctx context.Context, p *plane) {
+	namespace := p.namespace(t, ctx)
+	first := strings.Replace(strings.ReplaceAll(gpuPod, "%NAME%", "first"), "/stop: 2s", "/ghost: 1h", 1)
+	p.kubectl(t, ctx, first, "apply", "-n", namespace, "-f", "-")
+	p.kubectl(t, ctx, "", "wait", "-n", namespace, "--for=condition=Ready", "--timeout=30s", "pod/first")
+	p.kubectl(t, ctx, "", "delete", "-n", namespace, "--force", "--grace-period=0", "pod/first")
+	p.kubectl(t, ctx, strings.ReplaceAll(gpuPod, "%NAME%", "second"), "apply", "-n", namespace, "-f", "-")
+	p.kubectl(t, ctx, "", "wait", "-n", namespace, "--for=jsonpath={.status.reason}=UnexpectedAdmissionError", "--timeout=30s", "pod/second")
 	p.kubectl(t, ctx, "", "delete", "-n", namespace, "pod/second")
 }
 

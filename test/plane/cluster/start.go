@@ -54,7 +54,7 @@ func (c *Cluster) write() error {
 	return c.writeProgramFiles()
 }
 
-const programsReadyTimeout = 90 * time.Second
+const programsReadyTimeout = 3 * time.Minute
 
 func (c *Cluster) startPrograms(ctx context.Context) error {
 	started := time.Now()
@@ -104,13 +104,20 @@ func (c *Cluster) startClients(ctx context.Context, managerPort, schedulerPort i
 		if err := c.Kubelet.Start(background); err != nil {
 			return err
 		}
-		for _, node := range c.options.Nodes {
-			if err := c.Kubelet.AddNode(ctx, node); err != nil {
-				return err
-			}
-		}
-		return nil
+		return c.addNodes(ctx)
 	})
+	return all.Wait()
+}
+
+// nodesAtOnce keeps a plane of a thousand nodes from queueing at the API server.
+const nodesAtOnce = 8
+
+func (c *Cluster) addNodes(ctx context.Context) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(nodesAtOnce)
+	for _, node := range c.options.Nodes {
+		all.Go(func() error { return c.Kubelet.AddNode(ctx, node) })
+	}
 	return all.Wait()
 }
 

@@ -100,6 +100,9 @@ func (l *life) end() (time.Time, int32) {
 		return byItself, l.script.exitCode
 	}
 	killed := l.pod.DeletionTimestamp.Time
+	if grace := l.pod.DeletionGracePeriodSeconds; grace != nil && *grace == 0 {
+		killed = killed.Add(l.script.ghost) // by force: nobody waits for it
+	}
 	stopped, code := killed, int32(exitKilled)
 	if l.script.stop != defaultStop {
 		if told := l.told().Add(l.script.stop); told.Before(killed) {

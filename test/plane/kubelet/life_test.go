@@ -62,9 +62,10 @@ func reportAll(l *life) []string {
 }
 
 func TestALife(t *testing.T) {
+	const noGrace = -1
 	type moment struct {
 		after time.Duration
-		told  int64 // > 0: deleted just now with this grace period
+		told  int64 // deleted just now with this grace period; 0: not
 		want  []string
 		used  int64 // GPUs taken on the node afterwards
 	}
@@ -108,6 +109,13 @@ func TestALife(t *testing.T) {
 			},
 		},
 		{
+			name: "deleted by force, it holds its devices as long as its ghost walks",
+			pod:  testPod("p", 2, AnnotationGhost, "20s"),
+			moments: []moment{
+				{0, 0, []string{"Running"}, 2}, {time.Minute, noGrace, nil, 2}, {79 * time.Second, 0, nil, 2}, {80 * time.Second, 0, []string{"Failed", "removed"}, 0},
+			},
+		},
+		{
 			name: "a process that ends by itself while it is told to stop has succeeded",
 			pod:  testPod("p", 2, AnnotationRun, "70s"),
 			moments: []moment{
@@ -142,8 +150,8 @@ func TestALife(t *testing.T) {
 			devices, l := testTable(8), &life{pod: c.pod}
 			for _, m := range c.moments {
 				now := t0().Add(m.after)
-				if m.told > 0 {
-					l.pod = deletedAt(l.pod, now, m.told)
+				if m.told != 0 {
+					l.pod = deletedAt(l.pod, now, max(0, m.told))
 				}
 				l.advance(devices, now)
 				if diff := cmp.Diff(m.want, reportAll(l)); diff != "" {
