@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,4 +108,29 @@ func TestS4ConflictingWishesAreHeldWithAReason(t *testing.T) {
 	why, err := s.Explain(ctx, "neither")
 	must(t, err)
 	must(t, stories.Contains(why, "kind"))
+}
+
+func TestAnOwnerHoldsARunningJobEditsItAndLetsItGoAgain(t *testing.T) {
+	ctx, s := scene(t, "mixed", flavorPolicy)
+	addNodes(t, ctx, s, flavorNodes())
+	_, err := s.Apply(ctx, job{name: "moves", queue: "mixed", pods: 2, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "moves", 2))
+	wantPods(t, ctx, s, "moves", "new-1", "new", true)
+
+	_, err = s.Kubectl(ctx, "annotate", "job", "moves", "holdshort.dev/hold=please")
+	must(t, err)
+	must(t, s.Eventually(ctx, "its pods are gone", func(ctx context.Context) (bool, string) {
+		pods, err := s.Pods(ctx, "moves")
+		return err == nil && len(pods) == 0, fmt.Sprint(len(pods), err)
+	}))
+	must(t, s.Waits(ctx, "moves", "HeldByOwner"))
+
+	// Growing is refused while it runs; held, it is an edit like any other.
+	_, err = s.Kubectl(ctx, "patch", "job", "moves", "--type=merge", "-p", `{"spec":{"parallelism":1,"template":{"spec":{"nodeSelector":{"kind":"old"}}}}}`)
+	must(t, err)
+	_, err = s.Kubectl(ctx, "annotate", "job", "moves", "holdshort.dev/hold-")
+	must(t, err)
+	must(t, s.Running(ctx, "moves", 1))
+	wantPods(t, ctx, s, "moves", "old-1", "old", false)
 }

@@ -54,16 +54,16 @@ func on(t *testing.T, env *stories.Env, ns, policy string, limits ...history.Lim
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	must(t, env.Namespace(ctx, ns))
 	s := &stories.Scene{Env: env, Teller: teller{t}, NS: ns}
-	inForce(t, ctx, env, policy)
-	watched(t, env, history.Rules{Limits: limits})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the manager's log ends with:\n%s", env.Manager.Tail())
 		}
-		cleanUp(t, s)
 	})
+	must(t, env.Namespace(ctx, ns))
+	inForce(t, ctx, env, policy)
+	watched(t, env, history.Rules{Limits: limits})
+	t.Cleanup(func() { cleanUp(t, s) })
 	return ctx, s
 }
 
