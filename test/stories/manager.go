@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -71,15 +72,27 @@ func (m *Manager) Launch() error {
 	m.cmd = exec.Command(m.binary, args...)
 	m.cmd.Stdout, m.cmd.Stderr = log, log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := m.cmd.Start(); err != nil {
+	m.ended = make(chan struct{})
+	started := make(chan error, 1)
+	go hold(m.cmd, started, m.ended)
+	if err := <-started; err != nil {
 		return fmt.Errorf("starting the manager: %w", err)
 	}
-	m.ended = make(chan struct{})
-	go func(cmd *exec.Cmd, ended chan struct{}) {
+	return nil
+}
+
+// hold runs a command on a thread that lives as long as the command: on Linux a
+// child with a death signal is tied to the thread that made it, not to the
+// process.
+func hold(cmd *exec.Cmd, started chan<- error, ended chan<- struct{}) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	started <- err
+	if err == nil {
 		_ = cmd.Wait() // how it ended is in its log
 		close(ended)
-	}(m.cmd, m.ended)
-	return nil
+	}
 }
 
 // WaitReady waits until /readyz answers.
