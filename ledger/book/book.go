@@ -96,13 +96,6 @@ func (b *Book) endAssumption(uid string) {
 	}
 }
 
-// Assumed tells whether a Job counts as admitted by a write that was not
-// observed yet.
-func (b *Book) Assumed(uid string) bool {
-	e := b.entries[uid]
-	return e != nil && e.assumed != nil
-}
-
 // Job returns a Job as it was last observed, nil if there is none.
 func (b *Book) Job(uid string) *demand.Job {
 	if e := b.entries[uid]; e != nil {

@@ -178,10 +178,6 @@ func (e *Entry) Wanted() int64 {
 	return n
 }
 
-// Bound is how many of its pods are bound and not deleting; Ready how many are
-// ready.
-func (e *Entry) Bound() int64 { return e.active }
-
 // Ready is how many of its pods are ready.
 func (e *Entry) Ready() int64 { return e.readyPods }
 

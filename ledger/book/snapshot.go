@@ -33,9 +33,6 @@ func (s *Snapshot) Queued() []*Entry {
 // not all placed or not all ready yet.
 func (s *Snapshot) Watched() []*Entry { return byUID(s.b.watched) }
 
-// Entry returns the entry of a Job, nil if there is none.
-func (s *Snapshot) Entry(uid string) *Entry { return s.b.entries[uid] }
-
 func byUID(set map[*Entry]struct{}) []*Entry {
 	entries := make([]*Entry, 0, len(set))
 	for e := range set {

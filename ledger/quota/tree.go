@@ -60,9 +60,6 @@ func (t *Tree) Available(k Key) int64 {
 	return resource.Sub(r.Nominal, r.Usage)
 }
 
-// Potential is how much could be used if nobody used any.
-func (t *Tree) Potential(k Key) int64 { return t.Row(k).Nominal }
-
 // Add changes the usage of a row and of what stands above it.
 func (t *Tree) Add(k Key, amount int64) {
 	i, ok := t.index[k]

@@ -32,9 +32,6 @@ func TestAvailable(t *testing.T) {
 			if got := tree.Available(key("q", "r")); got != c.want {
 				t.Errorf("available %d, want %d", got, c.want)
 			}
-			if got := tree.Potential(key("q", "r")); got != c.nominal {
-				t.Errorf("potential %d, want %d", got, c.nominal)
-			}
 		})
 	}
 }

@@ -2,11 +2,8 @@ package rollout
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,12 +14,10 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
-// Limits of the ConfigMap that keeps the last good bundle: what the API server
-// takes, and what may come out of it again (a small archive can unpack to much).
+// The ConfigMap that keeps the last good bundle.
 const (
-	keptBytesMax     = 900 << 10
-	unpackedBytesMax = 16 << 20
-	keptKey          = "bundle.json.gz"
+	keptBytesMax = 900 << 10 // the API server takes 1 MiB, names and all
+	keptKey      = "bundle.json.gz"
 )
 
 // Kept is the last good bundle, in a ConfigMap of the manager's own.
@@ -33,9 +28,9 @@ type Kept struct {
 
 // Save keeps a bundle.
 func (k Kept) Save(ctx context.Context, b engine.Bundle) error {
-	packed, err := pack(b)
+	packed, err := b.Pack()
 	if err != nil {
-		return fmt.Errorf("packing the active policy: %w", err)
+		return err
 	}
 	if len(packed) > keptBytesMax {
 		return fmt.Errorf("the active policy is %d bytes packed, more than the %d that ConfigMap %s can keep: "+
@@ -73,29 +68,9 @@ func (k Kept) Load(ctx context.Context) (engine.Bundle, bool, error) {
 	if err != nil {
 		return engine.Bundle{}, false, fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
 	}
-	bundle, err := unpack(kept.BinaryData[keptKey])
+	bundle, err := engine.Unpack(kept.BinaryData[keptKey])
 	if err != nil {
-		return engine.Bundle{}, false, fmt.Errorf("unpacking the policy kept in ConfigMap %s: %w", k.Name, err)
+		return engine.Bundle{}, false, fmt.Errorf("reading what ConfigMap %s keeps: %w", k.Name, err)
 	}
 	return bundle, true, nil
-}
-
-// pack is deterministic: no time stamp, sorted keys.
-func pack(b engine.Bundle) ([]byte, error) {
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	if err := json.NewEncoder(zip).Encode(b); err != nil {
-		return nil, err
-	}
-	err := zip.Close()
-	return out.Bytes(), err
-}
-
-func unpack(packed []byte) (engine.Bundle, error) {
-	zip, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return engine.Bundle{}, err
-	}
-	var b engine.Bundle
-	return b, json.NewDecoder(io.LimitReader(zip, unpackedBytesMax)).Decode(&b)
 }

@@ -43,9 +43,6 @@ func newManager(e *Env, binary string) (*Manager, error) {
 // URL the API server reaches the webhook at.
 func (m *Manager) URL() string { return fmt.Sprintf("https://localhost:%d", m.webhook) }
 
-// LogPath is where everything that the manager says is kept, over all restarts.
-func (m *Manager) LogPath() string { return m.logPath }
-
 // Pid of the running process.
 func (m *Manager) Pid() int { return m.cmd.Process.Pid }
 
