@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -201,12 +202,7 @@ func (l *Loop) priorityClass(name string) *schedulingv1.PriorityClass {
 	if name != "" {
 		return l.world.priorityClasses[name]
 	}
-	for _, key := range sortedKeys(l.world.priorityClasses) {
-		if class := l.world.priorityClasses[key]; class.GlobalDefault {
-			return class
-		}
-	}
-	return nil
+	return intake.GlobalDefault(maps.Values(l.world.priorityClasses))
 }
 
 func (l *Loop) namespace(name string) policies.Namespace {

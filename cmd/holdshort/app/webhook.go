@@ -138,10 +138,11 @@ func (l clusterLookup) priorityClass(name string) *schedulingv1.PriorityClass {
 	if l.List(context.Background(), &classes) != nil {
 		return nil
 	}
-	for i := range classes.Items {
-		if classes.Items[i].GlobalDefault {
-			return &classes.Items[i]
+	return intake.GlobalDefault(func(yield func(*schedulingv1.PriorityClass) bool) {
+		for i := range classes.Items {
+			if !yield(&classes.Items[i]) {
+				return
+			}
 		}
-	}
-	return nil
+	})
 }
