@@ -100,12 +100,7 @@ func (p *plugin) printJobs(list report.JobList, query jobQuery) error {
 	if p.format == render.FormatName {
 		return p.names("job.batch", len(list.Items), func(i int) string { return list.Items[i].Name })
 	}
-	if query.follow {
-		done, err := documents(p, list.Items)
-		if done {
-			return err
-		}
-	} else if done, err := render.Document(p.Streams.Out, p.format, list); done {
+	if done, err := documents(p, list, list.Items, query.follow); done {
 		return err
 	}
 	if len(list.Items) == 0 {

@@ -37,16 +37,21 @@ func (p *plugin) names(resource string, count int, name func(int) string) error 
 	return nil
 }
 
-// documents prints each item as a document of its own; false if the format is
-// one for people.
-func documents[T any](p *plugin, items []T) (bool, error) {
-	switch p.format {
-	case render.FormatText, render.FormatWide:
+// documents prints a list as one document; when following, each item is one of
+// its own, so that a reader can take them one by one. It returns false if the
+// format is one for people.
+func documents[T any](p *plugin, list any, items []T, follow bool) (bool, error) {
+	if p.format == render.FormatText || p.format == render.FormatWide {
 		return false, nil
+	}
+	if !follow {
+		return render.Document(p.Streams.Out, p.format, list)
 	}
 	for _, item := range items {
 		if p.format == render.FormatYAML {
-			fmt.Fprintln(p.Streams.Out, "---")
+			if _, err := fmt.Fprintln(p.Streams.Out, "---"); err != nil {
+				return true, err
+			}
 		}
 		if _, err := render.Document(p.Streams.Out, p.format, item); err != nil {
 			return true, err

@@ -62,18 +62,11 @@ func (p *plugin) listQueues(ctx context.Context, client *cluster.Client, selecto
 	}.follow(ctx, list.ResourceVersion)
 }
 
-// printQueues prints the list as one document; when following, each queue is a
-// document of its own, so that a reader can take them one by one.
 func (p *plugin) printQueues(list report.QueueList, follow bool) error {
 	if p.format == render.FormatName {
 		return p.names("queue.holdshort.dev", len(list.Items), func(i int) string { return list.Items[i].Name })
 	}
-	if follow {
-		done, err := documents(p, list.Items)
-		if done {
-			return err
-		}
-	} else if done, err := render.Document(p.Streams.Out, p.format, list); done {
+	if done, err := documents(p, list, list.Items, follow); done {
 		return err
 	}
 	if len(list.Items) == 0 {
