@@ -119,12 +119,12 @@ func TestAdmittingAgainOnAnotherFlavorLeavesNothingOfTheFirst(t *testing.T) {
 }
 
 func TestAPatchHoldsOnlyForTheVersionItWasDecidedOn(t *testing.T) {
-	for name, make := range map[string]func(*batchv1.Job) ([]byte, error){
+	for name, patchOf := range map[string]func(*batchv1.Job) ([]byte, error){
 		"admit":   func(j *batchv1.Job) ([]byte, error) { return apply.AdmitPatch(j, admission("h100")) },
 		"suspend": func(j *batchv1.Job) ([]byte, error) { return apply.SuspendPatch(j, effect.Suspend{Job: &demand.Job{}}) },
 		"explain": func(j *batchv1.Job) ([]byte, error) { return apply.ExplainPatch(j, effect.Explain{Job: &demand.Job{}}) },
 	} {
-		patch, err := make(userJob())
+		patch, err := patchOf(userJob())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -160,7 +160,7 @@ func (e *Entry) NeverHadPods() bool {
 
 // Unbound is how many of its pods are not bound, and since when the scheduler
 // says of the first of them that it can't be; 0 if it never did.
-func (e *Entry) Unbound() (pods int64, since int64) {
+func (e *Entry) Unbound() (pods, since int64) {
 	for _, p := range e.unbound {
 		if u := p.unschedulable; u != 0 && (since == 0 || u < since) {
 			since = u

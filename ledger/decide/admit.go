@@ -28,10 +28,10 @@ func (p *planner) admit(it *item, o *option) {
 			placed = append(placed, p.machines.plan(set)...)
 		}
 	}
-	effect := effect.Admit{Job: it.job, NodeSelector: o.selector, Tolerations: o.tolerations}
-	reservation.Plan, effect.PreferNodes = hints(placed)
-	effect.Reservation = reservation
-	p.res.Admit = append(p.res.Admit, effect)
+	admit := effect.Admit{Job: it.job, NodeSelector: o.selector, Tolerations: o.tolerations}
+	reservation.Plan, admit.PreferNodes = hints(placed)
+	admit.Reservation = reservation
+	p.res.Admit = append(p.res.Admit, admit)
 }
 
 // charged leaves out what is none.

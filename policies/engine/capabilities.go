@@ -12,7 +12,7 @@ import (
 // that cannot be replayed, or reach out of the process.
 func capabilities() *ast.Capabilities {
 	caps := ast.CapabilitiesForThisVersion()
-	caps.Builtins = slices.DeleteFunc(caps.Builtins, func(b *ast.Builtin) bool { return isImpure(b) })
+	caps.Builtins = slices.DeleteFunc(caps.Builtins, isImpure)
 	caps.AllowNet = []string{} // nil would mean every host
 	return caps
 }

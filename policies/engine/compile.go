@@ -135,7 +135,7 @@ func (b *build) configValue() (any, bool) {
 
 // inData places a problem at a path below holdshort.config.
 func (b *build) inData(code string, p fieldProblem) Problem {
-	at, _ := b.doc.find(append(fieldPath{"holdshort", "config"}, p.path...))
+	at := b.doc.find(append(fieldPath{"holdshort", "config"}, p.path...))
 	return Problem{File: at.file, Row: at.row, Col: at.col, Code: code, Message: p.message, Try: p.try}
 }
 

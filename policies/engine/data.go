@@ -153,7 +153,7 @@ func (d *document) merge(file dataFile, path fieldPath, into, from map[string]an
 			problems = append(problems, d.merge(file, here, oldObject, newObject)...)
 			continue
 		}
-		earlier, _ := d.find(here)
+		earlier := d.find(here)
 		problems = append(problems, file.problem(here,
 			here.String()+" is also set at "+position(earlier.file, earlier.row), "keep one of the two"))
 	}
@@ -161,8 +161,8 @@ func (d *document) merge(file dataFile, path fieldPath, into, from map[string]an
 }
 
 // find is where the value at path stands; if there is none, where its nearest
-// parent stands (exact is false then).
-func (d *document) find(path fieldPath) (at place, exact bool) {
+// parent stands.
+func (d *document) find(path fieldPath) (at place) {
 	depth := -1
 	for _, file := range d.files {
 		row, col, found := locate(file.node, path)
@@ -170,7 +170,7 @@ func (d *document) find(path fieldPath) (at place, exact bool) {
 			at, depth = place{file.name, row, col}, found
 		}
 	}
-	return at, depth == len(path)
+	return at
 }
 
 func (f dataFile) problem(path fieldPath, message, try string) Problem {

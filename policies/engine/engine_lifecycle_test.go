@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -89,7 +90,7 @@ func TestKeptBundleComesBackTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := withFreeze().Pack()
-	if err != nil || string(again) != string(kept) {
+	if err != nil || !bytes.Equal(again, kept) {
 		t.Errorf("packed twice, two results (%v)", err)
 	}
 	back, err := Unpack(kept)

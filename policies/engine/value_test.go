@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"testing"
 
@@ -99,7 +100,7 @@ func FuzzCompile(f *testing.F) {
 		b := Bundle{Files: map[string][]byte{"data.yaml": []byte(data), "policy.rego": []byte(text)}}
 		r, err := Compile(t.Context(), b, Options{Deadline: 50_000_000, CatalogDeadline: 50_000_000})
 		if err != nil {
-			bad, ok := err.(*BundleError)
+			bad, ok := errors.AsType[*BundleError](err)
 			if !ok || len(bad.Problems) == 0 {
 				t.Fatalf("neither compiled nor refused: %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
-	server, err := serverVersion(config)
+	server, err := serverVersion(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -109,19 +110,23 @@ const reachableWithin = 10 * time.Second
 
 // serverVersion asks the API server who it is, and tells early and plainly when
 // there is none to talk to.
-func serverVersion(config *rest.Config) (version.Info, error) {
+func serverVersion(ctx context.Context, config *rest.Config) (version.Info, error) {
 	var info version.Info
 	short := rest.CopyConfig(config)
 	short.Timeout = reachableWithin
-	client, err := rest.HTTPClientFor(short)
+	caller, err := rest.HTTPClientFor(short)
 	if err != nil {
 		return info, fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
 	}
-	response, err := client.Get(config.Host + "/version")
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/version", http.NoBody)
+	if err != nil {
+		return info, fmt.Errorf("asking the API server at %s: %w. Try: check the server in the kubeconfig", config.Host, err)
+	}
+	response, err := caller.Do(request)
 	if err != nil {
 		return info, fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // read, so there is nothing to lose
 	if response.StatusCode/100 != 2 {
 		return info, fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
 	}

@@ -33,7 +33,7 @@ func (f follower) follow(ctx context.Context, version string) error {
 			w.Stop()
 		}
 		if ctx.Err() != nil {
-			return nil // whoever watched has seen enough
+			return nil //nolint:nilerr // whoever watched has seen enough
 		}
 		if err != nil {
 			return err

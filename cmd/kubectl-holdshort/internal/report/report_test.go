@@ -19,7 +19,7 @@ func TestState(t *testing.T) {
 		change func(*batchv1.Job)
 		want   string
 	}{
-		"suspended and queued is waiting":          {func(j *batchv1.Job) {}, StateWaiting},
+		"suspended and queued is waiting":          {func(*batchv1.Job) {}, StateWaiting},
 		"without the label it is not managed":      {func(j *batchv1.Job) { delete(j.Labels, policies.LabelQueue) }, StateUnmanaged},
 		"an empty queue label is managed":          {func(j *batchv1.Job) { j.Labels[policies.LabelQueue] = "" }, StateWaiting},
 		"a Job of kube-system is not managed":      {func(j *batchv1.Job) { j.Namespace = "kube-system" }, StateUnmanaged},
