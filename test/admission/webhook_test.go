@@ -3,6 +3,7 @@
 package admission_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -256,7 +257,8 @@ func TestCertificatesAreRenewedWithoutARefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if created < 30 || string(after.Data["ca.crt"]) == string(before.Data["ca.crt"]) {
-		t.Errorf("%d Jobs, new authority %t: nothing was tested", created, string(after.Data["ca.crt"]) != string(before.Data["ca.crt"]))
+	renewed := !bytes.Equal(after.Data["ca.crt"], before.Data["ca.crt"])
+	if created < 30 || !renewed {
+		t.Errorf("%d Jobs, new authority %t: nothing was tested", created, renewed)
 	}
 }

@@ -4,6 +4,7 @@ package requests_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -115,8 +116,11 @@ func (f *fixture) settle(ctx context.Context) error {
 			if apierrors.IsForbidden(err) || (err == nil && len(pod.Spec.Containers[0].Resources.Requests) > 0) {
 				break // refused by the LimitRange, or defaulted by it
 			}
+			if err == nil {
+				err = errors.New("a pod came back as it was sent")
+			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("namespace %s does not default pods (last error: %v)", name, err)
+				return fmt.Errorf("namespace %s does not default pods: %w", name, err)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}

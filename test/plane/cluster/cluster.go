@@ -27,6 +27,7 @@ type Cluster struct {
 	AuditLog             string // the file, if Options.Audit was set
 
 	options Options
+	port    int // of the API server
 	host    string
 	caPEM   []byte
 	made    *credentials

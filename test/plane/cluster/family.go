@@ -48,18 +48,18 @@ func (f *family) parent() {
 	}
 }
 
-func (f *family) start(program string, args []string) (*process, error) {
+func (f *family) start(program string, args []string) error {
 	answers := make(chan answer)
 	f.requests <- request{program, args, answers}
 	a := <-answers
 	if a.err != nil {
-		return nil, a.err
+		return a.err
 	}
 	f.members = append(f.members, a.process)
 	if !childrenDieAlone {
 		fmt.Fprintln(f.janitor, a.process.cmd.Process.Pid)
 	}
-	return a.process, nil
+	return nil
 }
 
 // stop ends all members, the youngest first, and then the janitor.

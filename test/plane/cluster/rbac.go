@@ -40,7 +40,8 @@ func (c *Cluster) prepare(ctx context.Context) error {
 // and waits until they really may. One that exists already is used as it is.
 func (c *Cluster) Namespace(ctx context.Context, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	_, err := c.Client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if ignoreExists(err) != nil {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
 	binding := &rbacv1.RoleBinding{
@@ -51,7 +52,8 @@ func (c *Cluster) Namespace(ctx context.Context, name string) error {
 			{APIGroup: rbacv1.GroupName, Kind: "User", Name: string(Bypass)},
 		},
 	}
-	if _, err := c.Client.RbacV1().RoleBindings(name).Create(ctx, binding, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	_, err = c.Client.RbacV1().RoleBindings(name).Create(ctx, binding, metav1.CreateOptions{})
+	if ignoreExists(err) != nil {
 		return fmt.Errorf("letting alice edit in namespace %s: %w", name, err)
 	}
 	return c.waitAllowed(ctx, name)

@@ -26,7 +26,7 @@ func (c *Cluster) write() error {
 	if err != nil {
 		return err
 	}
-	c.host = fmt.Sprintf("https://127.0.0.1:%d", ports[0])
+	c.port, c.host = ports[0], fmt.Sprintf("https://127.0.0.1:%d", ports[0])
 	if c.made, err = writeCredentials(c.Dir); err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (c *Cluster) startPrograms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.family.start(c.Binaries.Etcd, etcdArgs(c.Dir, ports[0], ports[1])); err != nil {
+	if err := c.family.start(c.Binaries.Etcd, etcdArgs(c.Dir, ports[0], ports[1])); err != nil {
 		return err
 	}
 	if err := c.waitReady(ctx, nil, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[0])); err != nil {
 		return err
 	}
 	c.say(started, "etcd is ready")
-	if _, err := c.family.start(c.Binaries.APIServer, c.apiServerArgs(ports[0], c.port(), c.made)); err != nil {
+	if err := c.family.start(c.Binaries.APIServer, c.apiServerArgs(ports[0], c.port, c.made)); err != nil {
 		return err
 	}
 	if err := c.waitReady(ctx, c.Admin, c.host+"/readyz"); err != nil {
@@ -87,10 +87,10 @@ func (c *Cluster) startPrograms(ctx context.Context) error {
 
 // startClients starts what talks to the API server, all at once.
 func (c *Cluster) startClients(ctx context.Context, managerPort, schedulerPort int) error {
-	if _, err := c.family.start(c.Binaries.ControllerManager, c.controllerManagerArgs(managerPort, c.made)); err != nil {
+	if err := c.family.start(c.Binaries.ControllerManager, c.controllerManagerArgs(managerPort, c.made)); err != nil {
 		return err
 	}
-	if _, err := c.family.start(c.Binaries.Scheduler, c.schedulerArgs(schedulerPort, c.made)); err != nil {
+	if err := c.family.start(c.Binaries.Scheduler, c.schedulerArgs(schedulerPort, c.made)); err != nil {
 		return err
 	}
 	background, cancel := context.WithCancel(context.Background())
@@ -119,12 +119,6 @@ func (c *Cluster) addNodes(ctx context.Context) error {
 		all.Go(func() error { return c.Kubelet.AddNode(ctx, node) })
 	}
 	return all.Wait()
-}
-
-func (c *Cluster) port() int {
-	var port int
-	fmt.Sscanf(c.host, "https://127.0.0.1:%d", &port)
-	return port
 }
 
 const readyPollInterval = 30 * time.Millisecond
@@ -156,7 +150,7 @@ func (c *Cluster) waitReady(ctx context.Context, config *rest.Config, url string
 }
 
 func probe(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}
