@@ -3,6 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 TOOL := go tool -modfile=go.tools.mod
+LINT := go tool -modfile=go.lint.mod golangci-lint
 PLANE := go run ./test/plane
 
 .PHONY: help demo test unit policy e2e race bench lint fmt generate verify build plane clean
@@ -40,7 +41,8 @@ bench: ## Measure against the cheapest possible controller, and the pure core
 	go run ./test/bench
 
 lint: ## Run the linter
-	$(TOOL) golangci-lint run ./...
+	@echo "lint: the first run compiles the linter, which takes minutes"
+	$(LINT) run ./...
 
 fmt: ## Format Go and Rego
 	gofmt -w cmd ledger policies test webhook
