@@ -121,6 +121,7 @@ func (l *Loop) refuse(t *tracked, err error) {
 	t.refusals++
 	t.notTill, t.refusal = l.Now().Add(pause), err.Error()
 	l.refused[t.raw.UID], l.stale[t.raw.UID] = t, t
+	l.event(t.raw, corev1.EventTypeWarning, "WriteRefused", "Write", fmt.Sprintf("the API server refuses what the queue writes on this Job, next try in %v: %v", pause, err))
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
 }
 
@@ -158,11 +159,11 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 
 // state is the label that goes with a reason.
 func state(code reason.Code) string {
-	switch reason.Of(code).Group {
-	case reason.GroupHeld:
+	switch {
+	case code == reason.BadRequest || code == reason.DeniedByPolicy:
+		return policies.StateRejected // only an edit lets it run
+	case reason.Of(code).Group == reason.GroupHeld, reason.Of(code).Group == reason.GroupNeedsUser:
 		return policies.StateHeld
-	case reason.GroupNeedsUser:
-		return policies.StateRejected
 	}
 	return policies.StateQueued
 }
@@ -176,7 +177,7 @@ func (l *Loop) told(t *tracked, w written) {
 		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
 	case w.explain != nil:
 		kind := corev1.EventTypeNormal
-		if state(w.explain.Reason.Code) == policies.StateRejected {
+		if reason.Of(w.explain.Reason.Code).Group == reason.GroupNeedsUser {
 			kind = corev1.EventTypeWarning
 		}
 		l.event(t.raw, kind, string(w.explain.Reason.Code), "Wait", w.explain.Reason.Message)
@@ -185,7 +186,11 @@ func (l *Loop) told(t *tracked, w written) {
 
 func admitted(a *effect.Admit) string {
 	set := a.Reservation.PodSets[0]
-	return fmt.Sprintf("queue %s lets %d pods start on %s", a.Reservation.Queue, set.Count, flavorNames(set.Flavors))
+	pods := "pods"
+	if set.Count == 1 {
+		pods = "pod"
+	}
+	return fmt.Sprintf("queue %s lets %d %s start on %s", a.Reservation.Queue, set.Count, pods, flavorNames(set.Flavors))
 }
 
 // flavorNames lists the flavors that a pod set got, each once.

@@ -26,7 +26,7 @@ type inbox struct {
 // batch is what changed; a nil value means the object is gone.
 type batch struct {
 	jobs            map[types.UID]*batchv1.Job
-	pods            map[types.UID]*corev1.Pod
+	pods            map[types.UID]podChange
 	nodes           map[string]*corev1.Node
 	namespaces      map[string]*corev1.Namespace
 	limitRanges     map[types.NamespacedName]*corev1.LimitRange
@@ -35,6 +35,12 @@ type batch struct {
 	queues          map[string]*v1alpha1.Queue
 	written         []written
 	queueWritten    []queueWritten
+}
+
+// podChange is a pod's newest state, or its last one if it is gone.
+type podChange struct {
+	pod  *corev1.Pod
+	gone bool
 }
 
 // written is the end of a write that a worker made for the loop.
@@ -53,7 +59,7 @@ func newInbox() *inbox {
 func newBatch() batch {
 	return batch{
 		jobs:            map[types.UID]*batchv1.Job{},
-		pods:            map[types.UID]*corev1.Pod{},
+		pods:            map[types.UID]podChange{},
 		nodes:           map[string]*corev1.Node{},
 		namespaces:      map[string]*corev1.Namespace{},
 		limitRanges:     map[types.NamespacedName]*corev1.LimitRange{},

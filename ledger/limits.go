@@ -12,9 +12,15 @@ const (
 	writers = 16
 	// asksMax is how often one round may go back to the policy.
 	asksMax = 8
+	// askBudget is how long one round may spend on asking hold rules; who was not
+	// asked about yet waits for the next.
+	askBudget = 100 * time.Millisecond
 	// holdStands is how long a "no" of a hold rule stands before it is asked
-	// again.
-	holdStands = 2 * time.Second
+	// again, and failedHoldStands if it failed or was too slow.
+	holdStands, failedHoldStands = 2 * time.Second, 30 * time.Second
+	// ghostStands is how long the devices of a pod count as taken that was deleted
+	// by force while it ran: the API says that they are free, the machine may not.
+	ghostStands = 30 * time.Second
 	// auditEvery is the slow full pass: a net under the wake-ups, and the
 	// book's check of itself.
 	auditEvery = time.Minute

@@ -45,8 +45,9 @@ type Loop struct {
 	inbox     *inbox
 	book      *book.Book
 	jobs      map[types.UID]*tracked
-	stale     map[types.UID]*tracked // to be judged again
-	refused   map[types.UID]*tracked // by the API server, not long ago
+	stale     map[types.UID]*tracked  // to be judged again
+	refused   map[types.UID]*tracked  // by the API server, not long ago
+	ghosts    map[types.UID]time.Time // pods that count as holding devices till then
 	world     world
 	standing  standing
 	work      chan func(context.Context)
@@ -75,6 +76,7 @@ func New(o Options) *Loop {
 		jobs:    map[types.UID]*tracked{},
 		stale:   map[types.UID]*tracked{},
 		refused: map[types.UID]*tracked{},
+		ghosts:  map[types.UID]time.Time{},
 		world:   newWorld(),
 		standing: standing{
 			verdicts: map[string]decide.Outcome{},
@@ -148,6 +150,9 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	plan := l.plan(ctx, revision, started)
 	next := l.carryOut(plan, started)
 	next = min(next, l.publish(plan, started))
+	for _, till := range l.ghosts {
+		next = min(next, till.Sub(started))
+	}
 	if plan.More && len(l.standing.busy) < inFlightMax {
 		next = 0
 	}
@@ -183,11 +188,17 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 			return plan
 		}
 		for _, uid := range plan.Asks {
+			if l.Now().Sub(now) > askBudget {
+				break // slow rules hold those they are about, not everybody
+			}
 			in.Holds[uid] = l.askHold(ctx, revision, uid, plan, now)
 		}
 		plan = decide.Plan(in)
+		if l.Now().Sub(now) > askBudget {
+			break
+		}
 	}
-	plan.More = true // what is still asked for stays held until the next round
+	plan.More = plan.More || len(plan.Asks) > 0 // those stay held until they were asked about
 	return plan
 }
 

@@ -337,6 +337,68 @@ deny contains {"code": "team.example/Bad", "message": "x"} if to_number(input.wo
 	}
 }
 
+func TestADeviceOfAPodThatWasDeletedByForceIsFreeAWhileLater(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": strings.Replace(loopPolicy, ": 4}", ": 8}", 1)})
+	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "notebook", UID: "pod-1"}}
+	stranger.Spec.NodeName, stranger.Status.Phase = "n1", corev1.PodRunning
+	stranger.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
+		Limits:   corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")},
+		Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")},
+	}}}
+	ended := stranger.DeepCopy()
+	ended.Status.Phase = corev1.PodFailed
+	for name, last := range map[string]*corev1.Pod{"by force": stranger, "by its kubelet": ended} {
+		byForce := last == stranger
+		job := strings.ReplaceAll(name, " ", "-")
+		b.inbox.put(func(batch *batch) { batch.pods["pod-1"] = podChange{pod: stranger} })
+		b.create(job, 4)
+		b.step()
+		b.wantAdmitted(map[string]bool{job: false})
+		b.inbox.put(func(batch *batch) { batch.pods["pod-1"] = podChange{pod: last, gone: true} })
+		b.step()
+		b.wantAdmitted(map[string]bool{job: !byForce})
+		b.now = b.now.Add(ghostStands)
+		b.step()
+		b.wantAdmitted(map[string]bool{job: true})
+		done, _ := b.get(job)
+		if err := b.store.Delete(t.Context(), done); err != nil {
+			t.Fatal(err)
+		}
+		b.watch(job)
+	}
+}
+
+func TestASlowHoldRuleHoldsTheJobsThatItIsAboutAndNobodyElseUp(t *testing.T) {
+	b := newBench(t, map[string]string{
+		"data.yaml": strings.Replace(loopPolicy, ": 4}", ": 8}", 1),
+		"slow.rego": `package holdshort.policy
+
+hold contains {"code": "ops.example/Slow", "message": "never said"} if {
+	startswith(input.workload.name, "slow")
+	count(numbers.range(1, 30000000)) < 0
+}
+`,
+	})
+	b.Now = time.Now // the budget is of real time
+	b.since = time.Now()
+	for i := range 5 {
+		b.create(fmt.Sprintf("slow-%d", i), 1)
+	}
+	b.create("z-fast", 1)
+	started := time.Now()
+	for !b.admitted("z-fast") && time.Since(started) < time.Minute {
+		b.step()
+	}
+	b.wantAdmitted(map[string]bool{"z-fast": true, "slow-0": false})
+	rounds := 0
+	for ; rounds < 3; rounds++ {
+		b.step()
+	}
+	if b.admitted("slow-1") {
+		t.Error("a Job is admitted whose rule never answered")
+	}
+}
+
 func TestQueuesArePublishedOnceASecondAndOnlyWhenTheyChanged(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
 	queue := func() (q v1alpha1.Queue) {

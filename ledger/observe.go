@@ -3,6 +3,7 @@ package ledger
 import (
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -71,9 +72,10 @@ func (l *Loop) observe(b batch) {
 			l.book.SetNode(intake.Node(node))
 		}
 	}
-	for uid, pod := range b.pods {
-		l.observePod(uid, pod)
+	for uid, change := range b.pods {
+		l.observePod(uid, change)
 	}
+	l.dropGhosts()
 	l.observeWorld(b)
 	for uid, job := range b.jobs {
 		if job == nil {
@@ -90,14 +92,46 @@ func (l *Loop) observe(b batch) {
 	}
 }
 
-func (l *Loop) observePod(uid types.UID, pod *corev1.Pod) {
-	if pod != nil {
-		if seen := intake.Pod(pod); seen != nil {
-			l.book.SetPod(seen)
-			return
+// observePod books what a pod holds: until its object is gone or it is terminal,
+// and a while longer if it was deleted by force under a running container.
+func (l *Loop) observePod(uid types.UID, change podChange) {
+	seen := intake.Pod(change.pod) // nil for a terminal pod: it holds nothing
+	switch {
+	case seen == nil, change.gone && !ghost(change.pod):
+		delete(l.ghosts, uid)
+		l.book.DeletePod(string(uid))
+	case change.gone:
+		l.ghosts[uid] = l.Now().Add(ghostStands)
+	default:
+		l.book.SetPod(seen)
+	}
+}
+
+// ghost: the pod went without its kubelet having ended it (that leaves a
+// terminal phase), and it had a device that another pod would be given at once.
+// What shares a machine by time or by bytes does not refuse to start.
+func ghost(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	for i := range pod.Spec.Containers {
+		for name, amount := range pod.Spec.Containers[i].Resources.Limits {
+			if strings.Contains(string(name), "/") && !amount.IsZero() {
+				return true
+			}
 		}
 	}
-	l.book.DeletePod(string(uid)) // gone, or terminal: it holds nothing
+	return false
+}
+
+// dropGhosts gives the devices of ghosts back when they stood long enough.
+func (l *Loop) dropGhosts() {
+	for uid, till := range l.ghosts {
+		if !l.Now().Before(till) {
+			delete(l.ghosts, uid)
+			l.book.DeletePod(string(uid))
+		}
+	}
 }
 
 // observeWorld updates what Jobs are read by, and reads again those that it may

@@ -63,10 +63,13 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 }
 
 // verdictSource identifies everything that classify and deny may read.
-type verdictSource struct{ revision, job, namespace string }
+type verdictSource struct {
+	revision, job, namespace string
+	admitted                 bool // deny is not asked about what runs
+}
 
 func (l *Loop) verdictSource(revision *engine.Revision, t *tracked) verdictSource {
-	from := verdictSource{revision: revision.Digest(), job: t.job.Digest}
+	from := verdictSource{revision: revision.Digest(), job: t.job.Digest, admitted: t.job.Admitted()}
 	if ns := l.world.namespaces[t.raw.Namespace]; ns != nil {
 		from.namespace = ns.ResourceVersion
 	}
@@ -84,7 +87,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 	if err != nil {
 		return decide.Outcome{Reason: policyError(err)}
 	}
-	if t.job.Reservation != nil {
+	if t.job.Admitted() {
 		return decide.Outcome{Verdict: verdict} // deny is about being admitted
 	}
 	denied, err := revision.Deny(ctx, in)
@@ -127,17 +130,17 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	held, err := revision.Hold(ctx, doc)
 	switch {
 	case err != nil:
-		return l.holdStands(t, policyError(err), now)
+		return l.holdStands(t, policyError(err), now.Add(failedHoldStands))
 	case len(held) > 0:
-		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now)
+		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now.Add(holdStands))
 	}
 	return decide.HoldAnswer{} // good for this round only
 }
 
 // holdStands keeps a "no" of a hold rule for a moment, so that many held Jobs
 // don't cost an evaluation each in every round; a "yes" is never kept.
-func (l *Loop) holdStands(t *tracked, why *reason.Reason, now time.Time) decide.HoldAnswer {
-	t.heldTill = now.Add(holdStands)
+func (l *Loop) holdStands(t *tracked, why *reason.Reason, till time.Time) decide.HoldAnswer {
+	t.heldTill = till
 	if until := time.Unix(0, why.Until); why.Until > 0 && until.Before(t.heldTill) {
 		t.heldTill = until
 	}

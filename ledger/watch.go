@@ -138,11 +138,11 @@ func (l *Loop) markJob(obj client.Object, gone bool) {
 }
 
 func (l *Loop) markPod(obj client.Object, gone bool) {
-	pod, uid := obj.(*corev1.Pod), obj.GetUID()
-	if gone {
-		pod = nil
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return
 	}
-	l.inbox.put(func(b *batch) { b.pods[uid] = pod })
+	l.inbox.put(func(b *batch) { b.pods[pod.UID] = podChange{pod, gone} })
 }
 
 func (l *Loop) markLimitRange(obj client.Object, gone bool) {

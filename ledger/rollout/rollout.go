@@ -15,6 +15,10 @@ import (
 // ConfigMaps applied by one command become one candidate.
 const settle = 50 * time.Millisecond
 
+// republishEvery is how often the PolicyRollout is looked at, in case somebody
+// deleted or edited it; nothing is written if it says what it should.
+const republishEvery = time.Minute
+
 // retryAfter a status or a kept bundle could not be written.
 const retryAfter = 5 * time.Second
 
@@ -49,6 +53,8 @@ func (r *Rollout) Start(ctx context.Context) error {
 	r.restore(ctx)
 	retry := time.NewTimer(0)
 	defer retry.Stop()
+	republish := time.NewTicker(republishEvery)
+	defer republish.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,6 +67,8 @@ func (r *Rollout) Start(ctx context.Context) error {
 			}
 			r.look(ctx)
 		case <-retry.C:
+		case <-republish.C:
+			r.status.dirty = true
 		}
 		if !r.settled(ctx) {
 			retry.Reset(retryAfter)

@@ -57,14 +57,16 @@ type ConfigMaps struct {
 	Names     []string
 }
 
-// Read implements Source. A named ConfigMap that is not there counts as empty.
+// Read implements Source. Each named ConfigMap must be there: the rest alone is
+// another policy, maybe without the rules that refuse something.
 func (c ConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 	data := map[string]map[string]string{}
 	for _, name := range c.Names {
 		var found corev1.ConfigMap
 		err := c.Cache.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: name}, &found)
 		if apierrors.IsNotFound(err) {
-			continue
+			return engine.Bundle{Source: "ConfigMaps in " + c.Namespace}, fmt.Errorf(
+				"ConfigMap %s/%s is not there. Try: make it, or name others with --policy-config-maps", c.Namespace, name)
 		}
 		if err != nil {
 			return engine.Bundle{}, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Namespace, name, err)

@@ -94,7 +94,7 @@ func firstProblem(err error) string {
 	p := problems(err)[0]
 	text := p.At + ": " + p.Message
 	if p.Try != "" {
-		text += " Try: " + p.Try
+		text += ". Try: " + p.Try
 	}
 	return text
 }

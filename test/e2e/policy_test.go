@@ -63,9 +63,6 @@ func cleanUp(t *testing.T, s *stories.Scene) {
 	if _, err := s.Env.Kubectl(ctx, cluster.Admin, "delete", "namespace", s.NS, "--ignore-not-found", "--wait=false"); err != nil {
 		t.Errorf("deleting namespace %s: %v", s.NS, err)
 	}
-	if _, err := s.Env.Kubectl(ctx, cluster.Admin, "-n", s.NS, "delete", "pods", "--all", "--force", "--grace-period=0", "--wait=false"); err != nil {
-		t.Logf("deleting the pods of %s: %v", s.NS, err)
-	}
 	err := stories.Eventually(ctx, time.Minute, "namespace "+s.NS+" is gone", func(ctx context.Context) (bool, string) {
 		ns, err := s.Client.CoreV1().Namespaces().Get(ctx, s.NS, metav1.GetOptions{})
 		if err != nil {

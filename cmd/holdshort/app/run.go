@@ -75,7 +75,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addRollout(c, mgr, live, policy, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, policy, scope, podLevelEarly(server), logs.Libraries, loop.Synced); err != nil {
+	if err := addWebhook(c, mgr, policy, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

@@ -30,12 +30,12 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, log logr.Logger, synced func() bool) error {
+func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Hosts: c.webhookHosts(),
 		CADuration: c.CADuration.Duration, LeafDuration: c.CertDuration.Duration,
-		Log: log.WithName("certs"),
+		Log: logs.Libraries.WithName("certs"),
 	})
 	if err != nil {
 		return err
@@ -68,8 +68,30 @@ func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope inta
 	if err := mgr.AddReadyzCheck("ready", ready); err != nil {
 		return err
 	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return tellReady(ctx, ready, logs.Ours) })); err != nil {
+		return err
+	}
 	return mgr.AddHealthzCheck("alive", healthz.Ping)
 }
+
+// tellReady says once in the log that the manager is ready, for whoever started
+// it by hand.
+func tellReady(ctx context.Context, ready healthz.Checker, log logr.Logger) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for ready(nil) != nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+	log.Info("holdshort is ready")
+	return nil
+}
+
+// readyPoll is how often readiness is looked at until it is there.
+const readyPoll = 100 * time.Millisecond
 
 // activePolicy is nil, not a nil pointer in an interface, while there is none.
 func activePolicy(policy *engine.Engine) webhook.Policy {
