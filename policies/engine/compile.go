@@ -148,7 +148,11 @@ func (b *build) compile(context.Context) []Problem {
 	if b.compiler.Failed() {
 		return unlocated(fromOPA("", b.compiler.Errors))
 	}
-	return checkTypes(b.compiler)
+	problems, warnings := checkSpelling(b.compiler)
+	config, _ := b.configValue()
+	known, _ := config.(map[string]any)
+	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
+	return append(problems, checkTypes(b.compiler)...)
 }
 
 // prepare readies one query per group and finds out what each of them reads.
