@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -135,6 +136,9 @@ func TestAManagerThatCannotWorkSaysWhy(t *testing.T) {
 	ctx, s := scene(t, "input", inputPolicy)
 	nowhere := filepath.Join(t.TempDir(), "nowhere.kubeconfig")
 	must(t, s.WriteKubeconfig(nowhere, stories.Nowhere(s.Admin)))
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer taken.Close()
 	for _, c := range []struct {
 		name string
 		args []string
@@ -142,6 +146,8 @@ func TestAManagerThatCannotWorkSaysWhy(t *testing.T) {
 	}{
 		{"a kubeconfig that is not there", []string{"--kubeconfig", "/does/not/exist"}, []string{"/does/not/exist", "Try:"}},
 		{"a kubeconfig that leads nowhere", []string{"--kubeconfig", nowhere}, []string{"Try:"}},
+		{"an identity without the chart's rights", []string{"--kubeconfig", s.Kubeconfig(cluster.Alice)}, []string{"ServiceAccount", "Try:"}},
+		{"a port that somebody has", []string{"--kubeconfig", s.Kubeconfig(cluster.Admin), "--health-address", taken.Addr().String()}, []string{taken.Addr().String(), "--health-address"}},
 		{"a flag that does not exist", []string{"--kubeconfg", "x"}, []string{"kubeconfg"}},
 		{"a bad port", []string{"--webhook-port", "99999"}, []string{"webhook-port", "99999", "Try:"}},
 	} {

@@ -2,12 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -15,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -59,6 +54,9 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return fmt.Errorf("making the client: %w", err)
 	}
+	if err := requireRights(ctx, live); err != nil {
+		return err
+	}
 	scope, err := scopeOf(c)
 	if err != nil {
 		return err
@@ -79,7 +77,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("running: %w", err)
+		return portHint(fmt.Errorf("running: %w", err))
 	}
 	return nil
 }
@@ -103,52 +101,6 @@ func restConfig(c Config) (*rest.Config, error) {
 	// make admissions late.
 	config.QPS = -1
 	return config, nil
-}
-
-// reachableWithin is how long the API server may take to answer at the start.
-const reachableWithin = 10 * time.Second
-
-// serverVersion asks the API server who it is, and tells early and plainly when
-// there is none to talk to.
-func serverVersion(ctx context.Context, config *rest.Config) (version.Info, error) {
-	var info version.Info
-	short := rest.CopyConfig(config)
-	short.Timeout = reachableWithin
-	caller, err := rest.HTTPClientFor(short)
-	if err != nil {
-		return info, fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/version", http.NoBody)
-	if err != nil {
-		return info, fmt.Errorf("asking the API server at %s: %w. Try: check the server in the kubeconfig", config.Host, err)
-	}
-	response, err := caller.Do(request)
-	if err != nil {
-		return info, fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
-	}
-	defer func() { _ = response.Body.Close() }() // read, so there is nothing to lose
-	if response.StatusCode/100 != 2 {
-		return info, fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
-	}
-	if err := json.NewDecoder(response.Body).Decode(&info); err != nil {
-		return info, fmt.Errorf("what answers at %s is no API server: %w. Try: check the server in the kubeconfig", config.Host, err)
-	}
-	return info, nil
-}
-
-// podLevelLate is the minor version since which the API server fills in
-// pod-level resources after LimitRanges and webhooks, not before.
-const podLevelLate = 37
-
-// podLevelEarly tells whether this server is older; one that emulates an older
-// version behaves like it. Which order it has is not to be discovered otherwise.
-func podLevelEarly(server version.Info) bool {
-	minor := server.Minor
-	if server.EmulationMinor != "" {
-		minor = server.EmulationMinor
-	}
-	n, err := strconv.Atoi(strings.TrimRight(minor, "+"))
-	return err == nil && server.Major == "1" && n < podLevelLate
 }
 
 func newScheme() (*runtime.Scheme, error) {
@@ -176,21 +128,9 @@ func newManager(c Config, config *rest.Config, log logr.Logger) (manager.Manager
 		HealthProbeBindAddress: c.HealthAddress,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
+		return nil, portHint(fmt.Errorf("setting up: %w", err))
 	}
 	return mgr, nil
-}
-
-// requireCRDs says what is missing before a watch would fail with less.
-func requireCRDs(mgr manager.Manager) error {
-	for _, kind := range []string{"Queue", "PolicyRollout"} {
-		gvk := v1alpha1.GroupVersion.WithKind(kind)
-		if _, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
-			return fmt.Errorf("the API server does not know the kind %s (%s): %w. "+
-				"Try: kubectl apply --server-side -f charts/holdshort/crds", kind, v1alpha1.GroupVersion, err)
-		}
-	}
-	return nil
 }
 
 func scopeOf(c Config) (intake.Scope, error) {

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+)
+
+// reachableWithin is how long the API server may take to answer at the start.
+const reachableWithin = 10 * time.Second
+
+// serverVersion asks the API server who it is, and tells early and plainly when
+// there is none to talk to.
+func serverVersion(ctx context.Context, config *rest.Config) (version.Info, error) {
+	var info version.Info
+	short := rest.CopyConfig(config)
+	short.Timeout = reachableWithin
+	caller, err := rest.HTTPClientFor(short)
+	if err != nil {
+		return info, fmt.Errorf("making the client: %w. Try: check the certificates and tokens in the kubeconfig", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/version", http.NoBody)
+	if err != nil {
+		return info, fmt.Errorf("asking the API server at %s: %w. Try: check the server in the kubeconfig", config.Host, err)
+	}
+	response, err := caller.Do(request)
+	if err != nil {
+		return info, fmt.Errorf("reaching the API server at %s: %w. Try: kubectl version with the same kubeconfig", config.Host, err)
+	}
+	defer func() { _ = response.Body.Close() }() // read, so there is nothing to lose
+	if response.StatusCode/100 != 2 {
+		return info, fmt.Errorf("the API server at %s answers %s. Try: check the token in the kubeconfig", config.Host, response.Status)
+	}
+	if err := json.NewDecoder(response.Body).Decode(&info); err != nil {
+		return info, fmt.Errorf("what answers at %s is no API server: %w. Try: check the server in the kubeconfig", config.Host, err)
+	}
+	return info, nil
+}
+
+// podLevelLate is the minor version since which the API server fills in
+// pod-level resources after LimitRanges and webhooks, not before.
+const podLevelLate = 37
+
+// podLevelEarly tells whether this server is older; one that emulates an older
+// version behaves like it. Which order it has is not to be discovered otherwise.
+func podLevelEarly(server version.Info) bool {
+	minor := server.Minor
+	if server.EmulationMinor != "" {
+		minor = server.EmulationMinor
+	}
+	n, err := strconv.Atoi(strings.TrimRight(minor, "+"))
+	return err == nil && server.Major == "1" && n < podLevelLate
+}
+
+// requireCRDs says what is missing before a watch would fail with less.
+func requireCRDs(mgr manager.Manager) error {
+	for _, kind := range []string{"Queue", "PolicyRollout"} {
+		gvk := v1alpha1.GroupVersion.WithKind(kind)
+		if _, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+			return fmt.Errorf("the API server does not know the kind %s (%s): %w. "+
+				"Try: kubectl apply --server-side -f charts/holdshort/crds", kind, v1alpha1.GroupVersion, err)
+		}
+	}
+	return nil
+}
+
+// requireRights asks for what the first watches will ask for, so that an identity
+// without the chart's rights is told so once and not by each watch again and again.
+func requireRights(ctx context.Context, c client.Client) error {
+	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.PodList{}, &corev1.NodeList{}, &v1alpha1.QueueList{}} {
+		if err := c.List(ctx, list, client.Limit(1)); apierrors.IsForbidden(err) {
+			return fmt.Errorf("this identity lacks the rights that the chart gives its ServiceAccount: %w. "+
+				"Try: a token of that ServiceAccount (kubectl create token), or install the chart first", err)
+		} else if err != nil {
+			return fmt.Errorf("reading the cluster: %w", err)
+		}
+	}
+	return nil
+}
+
+// portHint says what to do about a port that somebody else has.
+func portHint(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w. Try: another port with --webhook-port, --health-address or --metrics-address", err)
+	}
+	return err
+}
+
