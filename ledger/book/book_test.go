@@ -36,6 +36,14 @@ func admitted(j *demand.Job)  { j.Suspended, j.Reservation = false, reservation(
 func suspended(j *demand.Job) { j.Suspended = true }
 func dropped(j *demand.Job)   { j.Reservation = nil }
 func finished(j *demand.Job)  { j.Finished = true }
+func leaving(j *demand.Job)   { j.Deleting = true }
+
+// forged: somebody wrote another queue and flavor on the Job.
+func forged(j *demand.Job) {
+	j.Reservation.Queue = "others"
+	j.Reservation.PodSets[0].Flavors = map[string]string{gpu: "a100", "pods": "a100"}
+}
+
 func wants(n int64) func(*demand.Job) {
 	return func(j *demand.Job) { j.PodSets[0].Count = n }
 }
@@ -98,10 +106,32 @@ func TestCharges(t *testing.T) {
 			b.SetPod(pod("1", "n", deleting))
 			b.SetPod(pod("2", ""))
 		}, 2, 0, 1},
-		{"pods that don't say are charged as their Job was", func(b *book.Book) {
+		{"pods that don't say are charged to nobody for what is written on a finished Job", func(b *book.Book) {
 			b.SetJob(job(admitted, finished))
 			b.SetPod(pod("1", "n", bare))
+		}, 0, 0, 0},
+		{"a Job that is being deleted is charged for its pods and promised no others", func(b *book.Book) {
+			b.SetJob(job(admitted, leaving))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", ""))
+		}, 2, 0, 1},
+		{"its pods say whom to charge, not what is written on it", func(b *book.Book) {
+			b.SetJob(job(admitted, leaving, forged))
+			b.SetPod(pod("1", "n"))
 		}, 1, 0, 0},
+		{"nor on one that is over", func(b *book.Book) {
+			b.SetJob(job(admitted, finished, forged))
+			b.SetPod(pod("1", "n"))
+		}, 1, 0, 0},
+		{"nor on a suspended one", func(b *book.Book) {
+			b.SetJob(job(admitted, suspended, forged))
+			b.SetPod(pod("1", "n"))
+		}, 1, 0, 0},
+		{"deleted while its admission is being written, it is promised nothing", func(b *book.Book) {
+			b.SetJob(job())
+			b.Assume(job(), *reservation())
+			b.SetJob(job(leaving))
+		}, 0, 0, 0},
 		{"when the Job is gone its bound pods stay charged, the others are like anybody's", func(b *book.Book) {
 			b.SetJob(job(admitted))
 			b.SetPod(pod("1", "n"))
@@ -189,6 +219,15 @@ func TestLooseIsWhatOnlyThePolicyCanCharge(t *testing.T) {
 		}, resource.List{gpu: 3, "pods": 1}},
 		{"one that was suspended, by the pods that are still there", func(b *book.Book) {
 			b.SetJob(job())
+			b.SetPod(pod("1", "n", bare))
+		}, resource.List{gpu: 1, "pods": 1}},
+		{"one that is over, by the pods that don't say whom to charge", func(b *book.Book) {
+			b.SetJob(job(admitted, finished))
+			b.SetPod(pod("1", "n", bare))
+			b.SetPod(pod("2", "n"))
+		}, resource.List{gpu: 1, "pods": 1}},
+		{"one that is being deleted, by what is there and not by what it might run", func(b *book.Book) {
+			b.SetJob(job(running, leaving))
 			b.SetPod(pod("1", "n", bare))
 		}, resource.List{gpu: 1, "pods": 1}},
 		{"none if the pods say whom to charge", func(b *book.Book) {

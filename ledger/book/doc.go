@@ -7,8 +7,9 @@
 // have failed (Forget), whatever older objects arrive in between.
 //
 // Charge of an admitted Job, for each flavor and resource:
-// max(what it may run, what its pods hold, terminating ones included). Of any
-// other Job: what its pods hold. Of pods whose Job is gone: what the bound ones
-// hold, by the label and annotation that the admission put on them.
+// max(what it may run, what its pods hold, terminating ones included). Of one that
+// is suspended, over or being deleted: what its pods hold, by the label and
+// annotation that the admission put on them. Of pods whose Job is gone: the same
+// of the bound ones. What no admission marked is loose.
 // Promise of an admitted Job: the pods it may run less those that are bound.
 package book

@@ -108,6 +108,9 @@ func (e *Entry) setUnbound(p *pod, there bool) {
 // reservation is what the Job counts as admitted by: what was assumed, or what
 // is written on it; nil if it does not count as admitted.
 func (e *Entry) reservation() *demand.Reservation {
+	if e.observed != nil && (e.observed.Finished || e.observed.Deleting) {
+		return nil // nothing undoes that, so no assumption stands against it
+	}
 	if e.assumed != nil {
 		return &e.assumed.reservation
 	}
@@ -119,9 +122,9 @@ func (e *Entry) reservation() *demand.Reservation {
 
 func (e *Entry) isAdmitted() bool { return len(e.sets) > 0 }
 
-// runs: it is not suspended, with or without our doing.
+// runs: it may get pods, with or without our doing.
 func (e *Entry) runs() bool {
-	return e.observed != nil && !e.observed.Suspended && !e.observed.Finished
+	return e.observed != nil && !e.observed.Suspended && !e.observed.Finished && !e.observed.Deleting
 }
 
 func (e *Entry) isQueued() bool {

@@ -50,7 +50,7 @@ func (e *Entry) witness() {
 
 // wantsWatching: a plan may have to take it back.
 func (e *Entry) wantsWatching() bool {
-	if e.assumed != nil || !e.runs() || e.observed.Deleting {
+	if e.assumed != nil || !e.runs() {
 		return false
 	}
 	return !e.isAdmitted() || e.observed.HeldByOwner || !e.placed || !e.ready
@@ -68,11 +68,12 @@ func (e *Entry) isLooseGroup(g *group) bool {
 	if g.pods == 0 {
 		return false
 	}
-	queue, _ := e.chargedTo(g)
-	return e.runs() || queue == ""
+	return e.runs() || g.tag == nil
 }
 
-// chargesOf is what the entry is charged for now.
+// chargesOf is what the entry is charged for now. Pods of a Job that is not
+// admitted are charged to whom they name themselves, whatever is written on the
+// Job; those that name nobody are loose.
 func (b *Book) chargesOf(e *Entry) []charge {
 	if e.isAdmitted() {
 		return b.admittedCharges(e)
@@ -83,11 +84,7 @@ func (b *Book) chargesOf(e *Entry) []charge {
 	var charges []charge
 	for i := range e.groups {
 		g := &e.groups[i]
-		if g.pods == 0 {
-			continue
-		}
-		queue, flavorOf := e.chargedTo(g)
-		if queue == "" {
+		if g.pods == 0 || g.tag == nil {
 			continue
 		}
 		sum := &g.all
@@ -95,23 +92,10 @@ func (b *Book) chargesOf(e *Entry) []charge {
 			sum = &g.bound // the others are like anybody's pending pods
 		}
 		b.nodes.EachOf(sum, func(name string, n int64) {
-			charges = addCharge(charges, quota.Key{Queue: queue, Flavor: flavorOf(name), Resource: name}, n)
+			charges = addCharge(charges, quota.Key{Queue: g.tag.queue, Flavor: g.tag.flavorOf(name), Resource: name}, n)
 		})
 	}
 	return charges
-}
-
-// chargedTo is whom pods of a Job that is not admitted are charged to: what
-// they say themselves, else what the Job was last given.
-func (e *Entry) chargedTo(g *group) (string, func(string) string) {
-	if g.tag != nil {
-		return g.tag.queue, g.tag.flavorOf
-	}
-	if e.observed != nil && e.observed.Reservation != nil && len(e.observed.Reservation.PodSets) > 0 {
-		r := e.observed.Reservation
-		return r.Queue, r.PodSets[0].FlavorOf
-	}
-	return "", nil
 }
 
 // admittedCharges is max(what it may run, what its pods hold), row by row.

@@ -78,7 +78,9 @@ type QueueState struct {
 	Pending  int // Jobs that wait
 	Admitted int // Jobs that run, or may, by a reservation
 	// Rows is flavor by resource; of a queue of the policy, what its quota names.
-	// Usage has what the plan admits, and Jobs that run without a reservation.
+	// Usage has what the plan admits, and Jobs that run without a reservation. A
+	// flavor or queue that left the policy has rows, with nothing allowed, as
+	// long as anything is charged there.
 	Rows []quota.Row
 }
 

@@ -89,21 +89,40 @@ func (p *planner) states() []QueueState {
 		s := states[row.Queue]
 		s.Rows = append(s.Rows, row)
 	}
-	for _, row := range p.Snapshot.Charged() {
-		s := states[row.Queue]
-		if s == nil {
-			s = &QueueState{Name: row.Queue, Admitted: int(p.Snapshot.Admitted(row.Queue))}
-			states[row.Queue] = s
-		}
-		if !s.InPolicy {
-			s.Rows = append(s.Rows, row)
-		}
-	}
+	p.leftovers(states)
 	sorted := make([]QueueState, 0, len(states))
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		sorted = append(sorted, *states[name])
 	}
 	return sorted
+}
+
+// leftovers are rows that something is charged to though the policy no longer
+// has the queue, or the queue no longer has the flavor: nothing may be used
+// there, and what is shows.
+func (p *planner) leftovers(states map[string]*QueueState) {
+	for _, row := range p.Snapshot.Charged() {
+		if row.Queue == "" || row.Flavor == "" || row.Usage <= 0 || p.offers(row.Queue, row.Flavor) {
+			continue
+		}
+		s := states[row.Queue]
+		if s == nil {
+			s = &QueueState{Name: row.Queue, Admitted: int(p.Snapshot.Admitted(row.Queue))}
+			states[row.Queue] = s
+		}
+		at, _ := slices.BinarySearchFunc(s.Rows, row, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
+		s.Rows = slices.Insert(s.Rows, at, row)
+	}
+}
+
+// offers tells whether the policy has the queue and the queue the flavor.
+func (p *planner) offers(queue, flavor string) bool {
+	l := p.lines[queue]
+	if l == nil {
+		return false
+	}
+	_, limited := l.queue.Quota[flavor]
+	return limited || slices.Contains(l.queue.Flavors, flavor)
 }
 
 // ask puts a Job on the list of those that hold must be asked about, with what

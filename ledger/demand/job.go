@@ -32,7 +32,8 @@ type Job struct {
 	HeldByOwner bool
 	// Bypass: somebody who may lifted it past the queue and said why.
 	Bypass bool
-	// Reservation of this very UID, nil if there is none that counts.
+	// Reservation of this very UID, nil if there is none that counts. A suspended
+	// Job has none.
 	Reservation *Reservation
 	Backoff     Backoff
 	State       string // the label's value
@@ -74,5 +75,8 @@ func CompareArrival(a, b *Job) int {
 // Key is the Job's namespace/name, for people. The ledger's own key is the UID.
 func (j *Job) Key() string { return j.Namespace + "/" + j.Name }
 
-// Admitted tells whether the Job runs, or may, by the ledger's decision.
-func (j *Job) Admitted() bool { return j.Reservation != nil && !j.Suspended && !j.Finished }
+// Admitted tells whether the Job runs, or may, by the ledger's decision. One that
+// is over or on its way out gets no new pod.
+func (j *Job) Admitted() bool {
+	return j.Reservation != nil && !j.Suspended && !j.Finished && !j.Deleting
+}

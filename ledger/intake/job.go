@@ -69,7 +69,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Arrival:         at,
 		PodSets:         []demand.PodSet{set},
 		Problem:         problem,
-		Suspended:       job.Spec.Suspend != nil && *job.Spec.Suspend,
+		Suspended:       suspended(job),
 		Finished:        finished(job),
 		Deleting:        job.DeletionTimestamp != nil,
 		HeldByOwner:     Held(job.Annotations),
@@ -124,6 +124,8 @@ func uncountableTotal(perPod amounts.List, count int64) *reason.Reason {
 	}
 	return nil
 }
+
+func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 func terminating(job *batchv1.Job) int64 {
 	if job.Status.Terminating == nil {

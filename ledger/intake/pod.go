@@ -31,7 +31,7 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 		Node:      pod.Spec.NodeName,
 		Requests:  held,
 		JobUID:    jobUID(pod),
-		Queue:     pod.Labels[policies.LabelQueue],
+		Queue:     queue(pod),
 		Flavors:   flavors(pod),
 		Gated:     len(pod.Spec.SchedulingGates) > 0,
 		Deleting:  pod.DeletionTimestamp != nil,
@@ -63,6 +63,14 @@ func jobUID(pod *corev1.Pod) string {
 	return string(owner.UID)
 }
 
+// queue that the pod is labelled with; empty if there can be no such queue.
+func queue(pod *corev1.Pod) string {
+	if name := pod.Labels[policies.LabelQueue]; isName(name) {
+		return name
+	}
+	return ""
+}
+
 // flavors that the ledger wrote into the template; nil if it did not.
 func flavors(pod *corev1.Pod) map[string]string {
 	text, ok := pod.Annotations[policies.AnnotationFlavors]
@@ -70,7 +78,7 @@ func flavors(pod *corev1.Pod) map[string]string {
 		return nil
 	}
 	var byResource map[string]string
-	if json.Unmarshal([]byte(text), &byResource) != nil {
+	if json.Unmarshal([]byte(text), &byResource) != nil || !areNames(byResource) {
 		return nil
 	}
 	return byResource

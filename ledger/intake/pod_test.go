@@ -65,6 +65,16 @@ func TestPod(t *testing.T) {
 			want: &supply.Pod{Node: "n1", Requests: gpus, Queue: "research", Flavors: map[string]string{"nvidia.com/gpu": "h100"}},
 		},
 		{
+			name: "a queue that no policy can have is none",
+			pod:  `{metadata: {labels: {holdshort.dev/queue: Research_1}, annotations: {holdshort.dev/flavors: '{"pods":"h100"}'}}, ` + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, Flavors: map[string]string{"pods": "h100"}},
+		},
+		{
+			name: "flavors that no policy can have are none",
+			pod:  `{metadata: {labels: {holdshort.dev/queue: research}, annotations: {holdshort.dev/flavors: '{"pods":"h 100"}'}}, ` + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, Queue: "research"},
+		},
+		{
 			name: "flavors that cannot be read are none",
 			pod:  `{metadata: {annotations: {holdshort.dev/flavors: '["h100"]'}}, ` + spec + "}",
 			want: &supply.Pod{Node: "n1", Requests: gpus},

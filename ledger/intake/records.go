@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -15,23 +16,38 @@ import (
 )
 
 // reservation on the Job, nil if there is none that counts: one of another UID
-// came with a copied manifest, one that cannot be read says nothing. Keys that
-// this build does not know are passed over, so that going back to an older
-// build disowns no running Job.
+// came with a copied manifest, one that cannot be read says nothing, and one that
+// the ledger would not have written is forged. A suspended Job has none: only
+// the ledger's own suspension takes the annotation away, and whoever else
+// suspends a Job ends its admission as well. Keys that this build does not know
+// are passed over, so that going back to an older build disowns no running Job.
 func reservation(job *batchv1.Job) *demand.Reservation {
 	var r demand.Reservation
-	if !record(job, policies.AnnotationReservation, &r) || r.UID != string(job.UID) {
+	if suspended(job) || !record(job, policies.AnnotationReservation, &r) || r.UID != string(job.UID) {
 		return nil
 	}
-	if r.Queue == "" || len(r.PodSets) == 0 {
+	if !isName(r.Queue) || len(r.PodSets) != 1 || !sound(&r.PodSets[0]) {
 		return nil
-	}
-	for _, set := range r.PodSets {
-		if set.Count < 0 || negative(set.Requests) {
-			return nil
-		}
 	}
 	return &r
+}
+
+// sound: the pod set is that of a batch/v1 Job, with amounts that can be charged
+// to flavors that there can be.
+func sound(set *demand.ReservedPodSet) bool {
+	return set.Name == PodSetName && set.Count >= 0 && !negative(set.Requests) && areNames(set.Flavors)
+}
+
+// isName tells whether a policy may have a queue or flavor of this name.
+func isName(text string) bool { return len(validation.IsDNS1123Label(text)) == 0 }
+
+func areNames(flavors map[string]string) bool {
+	for _, name := range flavors {
+		if !isName(name) {
+			return false
+		}
+	}
+	return true
 }
 
 func negative(amounts resource.List) bool {

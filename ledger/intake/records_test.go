@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -117,6 +118,14 @@ func TestReservationCountsOnlyForItsOwnJob(t *testing.T) {
 		{"an empty one does not", "u1", ``, nil},
 		{"one without a queue does not", "u1", `{"uid":"u1","podSets":[{"name":"main","count":1}]}`, nil},
 		{"one without pod sets does not", "u1", `{"uid":"u1","queue":"q","podSets":[]}`, nil},
+		{"one with a second pod set does not", "u1",
+			`{"uid":"u1","queue":"q","podSets":[{"name":"main","count":1},{"name":"more","count":9}]}`, nil},
+		{"one with a pod set that no Job has does not", "u1", `{"uid":"u1","queue":"q","podSets":[{"name":"workers","count":1}]}`, nil},
+		{"one with a queue that no policy can have does not", "u1", `{"uid":"u1","queue":"Not/A Queue","podSets":[{"name":"main","count":1}]}`, nil},
+		{"one with a queue's name that is too long does not", "u1",
+			`{"uid":"u1","queue":"` + strings.Repeat("q", 64) + `","podSets":[{"name":"main","count":1}]}`, nil},
+		{"one with a flavor that no policy can have does not", "u1",
+			`{"uid":"u1","queue":"q","podSets":[{"name":"main","count":1,"flavors":{"pods":""}}]}`, nil},
 		{"one with a negative count does not", "u1", `{"uid":"u1","queue":"q","podSets":[{"name":"main","count":-1}]}`, nil},
 		{"one with negative requests does not", "u1", `{"uid":"u1","queue":"q","podSets":[{"name":"main","count":1,"requests":{"cpu":-5}}]}`, nil},
 		{"one whose numbers are text does not", "u1", `{"uid":"u1","queue":"q","podSets":[{"name":"main","count":"4"}]}`, nil},
@@ -128,6 +137,27 @@ func TestReservationCountsOnlyForItsOwnJob(t *testing.T) {
 			job.Annotations = map[string]string{policies.AnnotationReservation: c.text}
 			if diff := cmp.Diff(c.want, intake.Job(job, intake.Env{}).Reservation); diff != "" {
 				t.Errorf("reservation (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSuspensionEndsTheReservation(t *testing.T) {
+	text := `{"uid":"u1","queue":"research","podSets":[{"name":"main","count":1,"requests":{"pods":1},"flavors":{"pods":"h100"}}],"time":7}`
+	for _, c := range []struct {
+		name, spec string
+		counts     bool
+	}{
+		{"a running Job's counts", `suspend: false`, true},
+		{"so does that of a Job that does not say", ``, true},
+		{"a suspended Job's does not, whoever suspended it", `suspend: true`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := parse[batchv1.Job](t, `{metadata: {uid: u1}, spec: {`+c.spec+`}}`)
+			job.Annotations = map[string]string{policies.AnnotationReservation: text}
+			got := intake.Job(job, intake.Env{})
+			if (got.Reservation != nil) != c.counts || got.Admitted() != c.counts {
+				t.Errorf("reservation %+v, admitted %t; want it to count: %t", got.Reservation, got.Admitted(), c.counts)
 			}
 		})
 	}

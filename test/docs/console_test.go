@@ -63,7 +63,7 @@ func consoleBlocks(t *testing.T, file string) []string {
 			if !ok {
 				t.Errorf("%s: %q stands in a console block, but is no command. Try: start it with $", file, line)
 			}
-			block.WriteString(command + "\n")
+			block.WriteString(command + "\nsleep 1\n") // as fast as somebody who types
 		}
 	}
 	return blocks

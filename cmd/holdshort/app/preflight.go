@@ -101,4 +101,3 @@ func portHint(err error) error {
 	}
 	return err
 }
-
