@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 func Run(ctx context.Context, c Config, logs Logs) error {
 	ctrl.SetLogger(logs.Libraries)
 	klog.SetLogger(logs.Libraries)
+	slog.SetDefault(slog.New(logr.ToSlogHandler(logs.Libraries))) // takes what net/http prints, too
 	log := logs.Ours
 	config, err := restConfig(c)
 	if err != nil {
