@@ -153,6 +153,12 @@ func (s *Snapshot) Room() *fit.Room { return s.b.nodes.Room() }
 // Empty is what would fit if nothing ran.
 func (s *Snapshot) Empty(shape *fit.Shape) fit.Empty { return s.b.nodes.Empty(shape) }
 
+// Lost is how much of a resource can't be given out for the moment where a shape
+// may run.
+func (s *Snapshot) Lost(shape *fit.Shape, resourceName string) int64 {
+	return s.b.nodes.Lost(shape, resourceName)
+}
+
 // Shape returns the shape of pods that ask for list at place.
 func (s *Snapshot) Shape(place demand.Place, list resource.List) *fit.Shape {
 	return s.b.nodes.Shape(place, list, s.b.isIgnored)

@@ -31,6 +31,7 @@ func bigCluster(tb testing.TB, room bool) (*world, []*supply.Pod) {
 	for i := range 1000 {
 		w.node(fmt.Sprintf("node-%04d", i), gpus, labels("zone", fmt.Sprint(i%4)), func(n *supply.Node) {
 			n.Allocatable["cpu"], n.Allocatable["memory"] = 128_000, 1<<40
+			n.Capacity = n.Allocatable
 		})
 	}
 	var pods []*supply.Pod

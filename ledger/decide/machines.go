@@ -135,6 +135,7 @@ func (m *machines) lackOf(o *option, s optionSet) reason.Reason {
 	about := reason.Machines{
 		Flavor: o.flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
 		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
+		Matching: empty.Nodes, Out: empty.Out, Lost: m.snapshot.Lost(s.shape, short.Resource),
 	}
 	switch {
 	case m.room.Slots(s.shape) >= s.count:

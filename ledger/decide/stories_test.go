@@ -190,7 +190,7 @@ func TestStories(t *testing.T) {
 				j.PodSets[0].Place.Tolerations = []policies.Toleration{{Operator: "Exists"}}
 			})
 		}, []string{}, map[string]string{
-			"train": "WaitingForMachines: 1 nvidia.com/gpu asked, 0 free on the machines of gpu",
+			"train": "WaitingForMachines: 1 nvidia.com/gpu asked, 0 free on the machines of gpu; all 2 matching nodes are cordoned or not ready",
 		}},
 		{"quota that was lowered below what is used frees nothing", func(w *world) {
 			w.node("n1", 8)

@@ -200,6 +200,7 @@ func TestSlotsCatchUpWithEveryChange(t *testing.T) {
 				now[name] = node(name, rapid.Int64Range(0, 8).Draw(t, "gpus"), func(n *supply.Node) {
 					n.Labels = map[string]string{"zone": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")}
 					n.Ready = rapid.IntRange(0, 4).Draw(t, "ready") > 0
+					n.Capacity = resource.List{gpu: rapid.Int64Range(0, 8).Draw(t, "built in"), fmt.Sprint(name, ".example/z"): 1}
 				})
 				nodes.SetNode(now[name])
 			case 2:
@@ -233,6 +234,9 @@ func TestSlotsCatchUpWithEveryChange(t *testing.T) {
 					}
 					if got, want := nodes.Empty(a), again.Empty(b); got != want {
 						t.Fatalf("%v at %v: empty %v, from nothing %v", ask, place, got, want)
+					}
+					if got, want := nodes.Lost(a, gpu), again.Lost(b, gpu); got != want {
+						t.Fatalf("%v at %v: lost %v, from nothing %v", ask, place, got, want)
 					}
 				}
 			}

@@ -1,10 +1,10 @@
 package fit
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
@@ -25,6 +25,7 @@ type Nodes struct {
 	ordered   []int32 // rows in the order of their names; nil: work out again
 	stride    int     // amounts in a row
 	alloc     []int64 // rows × stride
+	whole     []int64 // rows × stride: what there is to give when all is in order
 	held      []int64 // rows × stride, terminating pods included
 	room      *Room   // what is free right now
 	shapes    map[string]*Shape
@@ -67,14 +68,16 @@ func (n *Nodes) SetNode(node *supply.Node) {
 		r.class++
 	}
 	r.node = node
-	for name := range node.Allocatable {
-		n.resource(name) // may move the rows to a wider stride
+	for _, list := range []resource.List{node.Allocatable, node.Capacity} {
+		for name := range list {
+			n.resource(name) // may move the rows to a wider stride
+		}
 	}
-	have := n.alloc[int(i)*n.stride : int(i+1)*n.stride]
+	have, whole := n.alloc[int(i)*n.stride:], n.whole[int(i)*n.stride:]
 	for res, name := range n.resources {
-		amount := min(max(node.Allocatable[name], 0), amountMax)
-		changed = changed || have[res] != amount
-		have[res] = amount
+		now, atBest := gives(node, name)
+		changed = changed || have[res] != now || whole[res] != atBest
+		have[res], whole[res] = now, atBest
 	}
 	if changed { // a heartbeat costs nothing
 		n.changes++
@@ -92,6 +95,7 @@ func (n *Nodes) DeleteNode(name string) {
 	n.rows[i].node = nil
 	n.rows[i].class++
 	clear(n.alloc[int(i)*n.stride : int(i+1)*n.stride])
+	clear(n.whole[int(i)*n.stride : int(i+1)*n.stride])
 	n.changes++
 	n.touch(i)
 	n.release(i)
@@ -145,24 +149,6 @@ func (n *Nodes) Len() int {
 	return count
 }
 
-// gives tells whether a node may be given anything new.
-func (r *row) gives() bool {
-	return r.node != nil && r.node.Ready && !cordoned(r.node)
-}
-
-func cordoned(node *supply.Node) bool {
-	for _, t := range node.Taints {
-		if t.Key == taintUnschedulable {
-			return true
-		}
-	}
-	return false
-}
-
-func sameClass(a, b *supply.Node) bool {
-	return a.Ready == b.Ready && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
-}
-
 func (n *Nodes) rowOf(name string) int32 {
 	if i, ok := n.byName[name]; ok {
 		return i
@@ -176,6 +162,7 @@ func (n *Nodes) rowOf(name string) int32 {
 		i = int32(len(n.rows))
 		n.rows = append(n.rows, row{name: name, class: 1})
 		n.alloc = append(n.alloc, make([]int64, n.stride)...)
+		n.whole = append(n.whole, make([]int64, n.stride)...)
 		n.held = append(n.held, make([]int64, n.stride)...)
 		n.room.free = append(n.room.free, make([]int64, n.stride)...)
 	}
@@ -197,10 +184,10 @@ func (n *Nodes) release(i int32) {
 // touch works out what is free in a row and tells every cached count.
 func (n *Nodes) touch(i int32) {
 	lo := int(i) * n.stride
-	gives := n.rows[i].gives()
+	open := n.rows[i].open()
 	for k := lo; k < lo+n.stride; k++ {
 		n.room.free[k] = 0
-		if gives {
+		if open {
 			n.room.free[k] = max(0, n.alloc[k]-n.held[k])
 		}
 	}
@@ -242,7 +229,7 @@ func (n *Nodes) widen(stride int) {
 		}
 		return grown
 	}
-	n.alloc, n.held, n.room.free = wider(n.alloc), wider(n.held), wider(n.room.free)
+	n.alloc, n.whole, n.held, n.room.free = wider(n.alloc), wider(n.whole), wider(n.held), wider(n.room.free)
 	n.stride = stride
 }
 

@@ -186,7 +186,7 @@ func (s *Shape) matches(i int32) bool {
 	if r := &s.nodes.rows[i]; s.classes[i] != r.class {
 		s.classes[i] = r.class
 		s.match[word] &^= bit
-		if r.gives() && allows(s.place, r.node, nil) {
+		if r.open() && allows(s.place, r.node, nil) {
 			s.match[word] |= bit
 		}
 	}

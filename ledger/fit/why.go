@@ -12,33 +12,55 @@ type emptyRoom struct {
 	known   bool
 	changes uint64
 	answer  Empty
+	lost    []int64 // of each resource of the shape
 }
 
 // Empty is what would fit if nothing ran.
 type Empty struct {
 	Nodes   int   // that may run the shape, ready or not
+	Out     int   // of these, cordoned or not ready
 	Slots   int64 // on all of them
 	Largest int64 // on the best of them
 }
 
-// Empty is what the machines would have room for if nothing ran on them and all
-// of them were ready and open.
+// Empty is what the machines would have room for if nothing ran on them, all of
+// them were ready and open, and no device was out of order.
 func (n *Nodes) Empty(s *Shape) Empty {
 	if s.never.known && s.never.changes == n.changes {
 		return s.never.answer
 	}
-	e := Empty{}
+	e, lost := Empty{}, make([]int64, len(s.req))
 	for i := range n.rows {
 		if n.rows[i].node == nil || !allows(s.place, n.rows[i].node, passing) {
 			continue
 		}
 		e.Nodes++
-		slots := n.slotsOf(s, n.alloc[i*n.stride:])
+		now, whole := n.alloc[i*n.stride:], n.whole[i*n.stride:]
+		slots := n.slotsOf(s, whole)
 		e.Slots += slots
 		e.Largest = max(e.Largest, slots)
+		if !n.rows[i].open() {
+			e.Out++
+			continue
+		}
+		for k, a := range s.req {
+			lost[k] += whole[a.res] - now[a.res]
+		}
 	}
-	s.never = emptyRoom{known: true, changes: n.changes, answer: e}
+	s.never = emptyRoom{known: true, changes: n.changes, answer: e, lost: lost}
 	return e
+}
+
+// Lost is how much of a resource is built into the nodes that may run the shape
+// and are open, but can't be given out for the moment.
+func (n *Nodes) Lost(s *Shape, name string) int64 {
+	n.Empty(s)
+	for k, a := range s.req {
+		if n.resources[a.res] == name {
+			return s.never.lost[k]
+		}
+	}
+	return 0
 }
 
 // passing are taints of a state that passes: being down, full or closed.
@@ -61,7 +83,7 @@ func before(a, b string) bool {
 		switch {
 		case name == resource.Pods:
 			return 2
-		case strings.Contains(name, "/"):
+		case isDevice(name):
 			return 0
 		}
 		return 1

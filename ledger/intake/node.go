@@ -10,21 +10,22 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// Node reads a machine: what it can give (allocatable, never capacity) and what
-// keeps pods away from it. It shares its labels with the result.
+// Node reads a machine: what it can give (allocatable), what it has (capacity),
+// and what keeps pods away from it. It shares its labels with the result.
 func Node(node *corev1.Node) *supply.Node {
 	return &supply.Node{
 		Name:        node.Name,
 		Labels:      node.Labels,
 		Taints:      taints(node),
 		Ready:       ready(node),
-		Allocatable: allocatable(node.Status.Allocatable),
+		Allocatable: amountsOf(node.Status.Allocatable),
+		Capacity:    amountsOf(node.Status.Capacity),
 	}
 }
 
-// allocatable amounts; those below zero are nothing to give. What a node says
-// it has beyond counting is held at the limit.
-func allocatable(quantities corev1.ResourceList) amounts.List {
+// amountsOf a node; those below zero are nothing to give. What a node says it has
+// beyond counting is held at the limit.
+func amountsOf(quantities corev1.ResourceList) amounts.List {
 	result := make(amounts.List, len(quantities))
 	for name, q := range quantities {
 		amount, err := policies.Amount(string(name), q)

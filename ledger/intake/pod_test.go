@@ -141,42 +141,43 @@ func TestNode(t *testing.T) {
 		want supply.Node
 	}{
 		{
-			name: "allocatable counts, capacity does not",
+			name: "what it can give and what is built in are told apart",
 			node: `{metadata: {name: n1, labels: {gpu: h100}}, status: {capacity: {cpu: 8, nvidia.com/gpu: 8}, allocatable: {cpu: 7500m, memory: 1Gi, pods: 110, nvidia.com/gpu: 7}, conditions: [{type: Ready, status: "True"}]}}`,
 			want: supply.Node{
 				Name: "n1", Labels: map[string]string{"gpu": "h100"}, Ready: true,
 				Allocatable: resource.List{"cpu": 7500, "memory": gi, "pods": 110, "nvidia.com/gpu": 7},
+				Capacity:    resource.List{"cpu": 8000, "nvidia.com/gpu": 8},
 			},
 		},
 		{
-			name: "a device plugin that went away leaves a zero",
-			node: `{status: {allocatable: {nvidia.com/gpu: 0}, conditions: [{type: Ready, status: "True"}]}}`,
-			want: supply.Node{Ready: true, Allocatable: resource.List{"nvidia.com/gpu": 0}},
+			name: "a device plugin that went away leaves a zero, and the devices built in",
+			node: `{status: {capacity: {nvidia.com/gpu: 8}, allocatable: {nvidia.com/gpu: 0}, conditions: [{type: Ready, status: "True"}]}}`,
+			want: supply.Node{Ready: true, Allocatable: resource.List{"nvidia.com/gpu": 0}, Capacity: resource.List{"nvidia.com/gpu": 8}},
 		},
 		{
 			name: "less than nothing is nothing",
 			node: `{status: {allocatable: {nvidia.com/gpu: "-1"}}}`,
-			want: supply.Node{Allocatable: resource.List{"nvidia.com/gpu": 0}},
+			want: supply.Node{Allocatable: resource.List{"nvidia.com/gpu": 0}, Capacity: resource.List{}},
 		},
 		{
 			name: "a node whose readiness is unknown is not ready",
 			node: `{status: {conditions: [{type: Ready, status: Unknown}]}}`,
-			want: supply.Node{Allocatable: resource.List{}},
+			want: supply.Node{Allocatable: resource.List{}, Capacity: resource.List{}},
 		},
 		{
 			name: "a cordon is a taint before it is written down as one",
 			node: `{spec: {unschedulable: true}}`,
-			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}},
+			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}, Capacity: resource.List{}},
 		},
 		{
 			name: "and the same taint after",
 			node: `{spec: {unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule, timeAdded: "2026-01-01T00:00:10Z"}]}}`,
-			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}},
+			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}, Capacity: resource.List{}},
 		},
 		{
 			name: "taints that only discourage keep nothing away",
 			node: `{spec: {taints: [{key: slow, effect: PreferNoSchedule}, {key: gpu, value: "yes", effect: NoExecute}]}}`,
-			want: supply.Node{Taints: []policies.Taint{{Key: "gpu", Value: "yes", Effect: "NoExecute"}}, Allocatable: resource.List{}},
+			want: supply.Node{Taints: []policies.Taint{{Key: "gpu", Value: "yes", Effect: "NoExecute"}}, Allocatable: resource.List{}, Capacity: resource.List{}},
 		},
 	}
 	for _, c := range cases {

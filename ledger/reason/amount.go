@@ -44,10 +44,3 @@ func bytes(n int64) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
-
-func pods(n int64) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}

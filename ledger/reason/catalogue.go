@@ -62,7 +62,7 @@ func Catalogue() []Entry {
 			"It starts when Jobs of its queue end, or with a bigger quota; a smaller Job may start sooner."},
 
 		{WaitingForMachines, GroupMachines, "Too little is free on the machines",
-			"It starts when pods end or machines are added; a smaller Job may start sooner."},
+			"It starts when pods end, or when machines are added or come back; a smaller Job may start sooner."},
 		{Fragmented, GroupMachines, "Enough is free, but not in one place",
 			"Smaller pods fit into the gaps; or wait until pods on one machine end."},
 

@@ -71,7 +71,7 @@ func NotTolerated(flavor, taint string) Reason {
 
 // NotPlaced is that pods found no node in time.
 func NotPlaced(unbound, seconds int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s", pods(unbound), seconds)}
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s", Pods(unbound), seconds)}
 }
 
 // NoPodMade is that the Job controller could make no pod at all.
@@ -81,7 +81,7 @@ func NoPodMade(seconds int64) Reason {
 
 // NotReady is that the pods were not all ready in time.
 func NotReady(ready, count, seconds int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready within %d s", ready, pods(count), seconds)}
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready within %d s", ready, Pods(count), seconds)}
 }
 
 // NotAdmitted is a Job that runs though the ledger never let it.
@@ -93,7 +93,7 @@ func NotAdmitted(queue string) Reason {
 func few(names []string) string {
 	const most = 10
 	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d others", len(names)-most)
+		return strings.Join(names[:most], ", ") + " and " + counted(int64(len(names)-most), "other")
 	}
 	return strings.Join(names, ", ")
 }

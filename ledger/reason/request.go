@@ -23,7 +23,7 @@ func UncountableRequest(path, value string) Reason {
 
 // UncountableTotal is a sum over the pods beyond what the ledger can add up.
 func UncountableTotal(resource string, pods int64) Reason {
-	return badRequest("spec.parallelism: %d pods ask for more %s in all than can be counted. Try: fewer pods at once", pods, resource)
+	return badRequest("spec.parallelism: what %s would hold of %s is more than can be counted. Try: fewer pods at once", Pods(pods), resource)
 }
 
 // MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would

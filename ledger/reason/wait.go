@@ -34,19 +34,22 @@ type Machines struct {
 	Nodes    int   // on which any is free
 	Largest  int64 // free of it on one node
 	Placing  int64 // pods of others that are being placed there
+	Matching int   // nodes that may run the pods
+	Out      int   // of these, cordoned or not ready
+	Lost     int64 // of the resource: built into the others, but not to be had now
 }
 
 // TooFewMachines is that not enough is free in all.
 func TooFewMachines(m Machines) Reason {
-	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf("%s %s asked, %s free on the machines of %s%s",
-		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, m.promised())}
+	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf("%s %s asked, %s free on the machines of %s%s%s",
+		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, m.promised(), m.missing())}
 }
 
 // Scattered is that enough is free, but not where whole pods would fit.
 func Scattered(m Machines) Reason {
-	return Reason{Code: Fragmented, Message: fmt.Sprintf("%s of %s %s each asked; on the machines of %s %s free on %s, at most %s on one%s",
-		pods(m.Pods), Amount(m.Resource, m.PerPod), m.Resource, m.Flavor, Amount(m.Resource, m.Free), nodes(m.Nodes),
-		Amount(m.Resource, m.Largest), m.promised())}
+	return Reason{Code: Fragmented, Message: fmt.Sprintf("%s of %s %s each asked; on the machines of %s %s free on %s, at most %s on one%s%s",
+		Pods(m.Pods), Amount(m.Resource, m.PerPod), m.Resource, m.Flavor, Amount(m.Resource, m.Free), nodes(m.Nodes),
+		Amount(m.Resource, m.Largest), m.promised(), m.missing())}
 }
 
 // BeingPlaced is that it would fit now, but might not once pods that were let
@@ -54,14 +57,32 @@ func Scattered(m Machines) Reason {
 func BeingPlaced(m Machines) Reason {
 	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf(
 		"%s %s asked, %s free on the machines of %s; waits until others are placed there (%s)",
-		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, pods(m.Placing))}
+		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, Pods(m.Placing))}
 }
 
 func (m Machines) promised() string {
 	if m.Placing == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", with %s of others still to be placed there", pods(m.Placing))
+	return fmt.Sprintf(", with %s of others still to be placed there", Pods(m.Placing))
+}
+
+// missing is what of the machines might come back.
+func (m Machines) missing() string {
+	text := ""
+	switch {
+	case m.Out == 0:
+	case m.Matching == 1:
+		text = "; the only matching node is cordoned or not ready"
+	case m.Out == m.Matching:
+		text = fmt.Sprintf("; all %d matching nodes are cordoned or not ready", m.Matching)
+	default:
+		text = fmt.Sprintf("; %d of %d matching nodes %s cordoned or not ready", m.Out, m.Matching, are(int64(m.Out)))
+	}
+	if m.Lost > 0 {
+		text += fmt.Sprintf("; %s more %s not allocatable now", Amount(m.Resource, m.Lost), are(m.Lost))
+	}
+	return text
 }
 
 // NoSuchMachines is that no node at all may run the pods.
@@ -74,7 +95,7 @@ func NoSuchMachines(flavor string) Reason {
 func TooSmallMachines(flavor string, asked, fits int64, matching int) Reason {
 	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran. "+
 		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
-		pods(asked), flavor, nodes(matching), fits)}
+		Pods(asked), flavor, nodes(matching), fits)}
 }
 
 // InLine is that a Job before it in a strict queue does not fit.
@@ -89,7 +110,7 @@ func NextRound() Reason {
 
 // StillEnding is that pods of an earlier admission are not gone.
 func StillEnding(n int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s of its last run not gone yet", pods(n))}
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s of its last run not gone yet", Pods(n))}
 }
 
 // StillStopping is that its suspension has not been carried out yet.
@@ -99,12 +120,9 @@ func StillStopping() Reason {
 
 // TryingLater is that it was taken back and waits before the next attempt.
 func TryingLater(attempts, until int64, why string) Reason {
-	return Reason{Code: BackingOff, Until: until, Message: fmt.Sprintf("taken back %d times, the last time because of %s", attempts, why)}
-}
-
-func nodes(n int) string {
-	if n == 1 {
-		return "1 node"
+	message := "taken back once, because of " + why
+	if attempts != 1 {
+		message = fmt.Sprintf("taken back %d times, the last time because of %s", attempts, why)
 	}
-	return fmt.Sprintf("%d nodes", n)
+	return Reason{Code: BackingOff, Until: until, Message: message}
 }

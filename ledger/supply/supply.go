@@ -15,6 +15,8 @@ type Node struct {
 	// ledger is stricter and gives nothing new to a node that is not ready.
 	Ready       bool
 	Allocatable resource.List
+	// Capacity is what is built in, devices that are out of order included.
+	Capacity resource.List
 }
 
 // Pod is any pod of the cluster that is not terminal, managed or not.

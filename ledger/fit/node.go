@@ -1,0 +1,45 @@
+package fit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// open tells whether a node may be given anything new.
+func (r *row) open() bool {
+	return r.node != nil && r.node.Ready && !cordoned(r.node)
+}
+
+func cordoned(node *supply.Node) bool {
+	for _, t := range node.Taints {
+		if t.Key == taintUnschedulable {
+			return true
+		}
+	}
+	return false
+}
+
+func sameClass(a, b *supply.Node) bool {
+	return a.Ready == b.Ready && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
+}
+
+// gives is how much of a resource a node has to give now, and how much when all
+// is in order. Devices that are out of order, or whose plugin is away, are in the
+// capacity only, and may come back. Of cpu, memory and the like a node keeps a
+// part for itself for good; there the capacity says something only while
+// nothing at all can be given.
+func gives(node *supply.Node, name string) (now, atBest int64) {
+	now = countable(node.Allocatable[name])
+	if now > 0 && !isDevice(name) {
+		return now, now
+	}
+	return now, max(now, countable(node.Capacity[name]))
+}
+
+func countable(n int64) int64 { return min(max(n, 0), amountMax) }
+
+// isDevice: names of the nodes' own resources have no domain.
+func isDevice(name string) bool { return strings.Contains(name, "/") }
