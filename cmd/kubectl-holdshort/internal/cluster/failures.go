@@ -6,6 +6,7 @@ import (
 	"net"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 )
@@ -13,13 +14,21 @@ import (
 func jobFailure(err error, namespace, name string) error {
 	switch {
 	case apierrors.IsNotFound(err):
-		return failure.New(fmt.Sprintf("kubectl holdshort jobs -n %s, or another namespace with -n", namespace),
+		return failure.New("-n NAMESPACE, if it is in another one; kubectl holdshort jobs -A lists those of all namespaces",
 			"there is no Job %q in namespace %q", name, namespace)
 	case apierrors.IsForbidden(err):
 		return failure.New(mayRead("get", "jobs.batch", namespace),
 			"you may not read Job %q in namespace %q", name, namespace)
 	}
 	return other(err, fmt.Sprintf("reading Job %q in namespace %q", name, namespace))
+}
+
+// CheckSelector refuses what the API server would refuse too, but in its words.
+func CheckSelector(selector string) error {
+	if _, err := labels.Parse(selector); err != nil {
+		return failure.New("-l KEY=VALUE, -l 'KEY in (A, B)' or -l KEY; several with commas", "-l %s: %w", selector, err)
+	}
+	return nil
 }
 
 func listFailure(err error, what, namespace string) error {

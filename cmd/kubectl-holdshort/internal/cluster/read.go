@@ -108,9 +108,17 @@ func (c *Client) Events(ctx context.Context, namespace, uid string) ([]corev1.Ev
 
 // Pods lists the pods of one Job.
 func (c *Client) Pods(ctx context.Context, namespace, jobUID string) ([]corev1.Pod, error) {
-	list, err := c.core.Pods(namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: labels.Set{batchv1.ControllerUidLabel: jobUID}.String(), Limit: pageSize,
-	})
+	return c.pods(ctx, namespace, labels.Set{batchv1.ControllerUidLabel: jobUID})
+}
+
+// QueuePods lists the pods of one queue in a namespace, those too whose Job is
+// gone.
+func (c *Client) QueuePods(ctx context.Context, namespace, queue string) ([]corev1.Pod, error) {
+	return c.pods(ctx, namespace, labels.Set{policies.LabelQueue: queue})
+}
+
+func (c *Client) pods(ctx context.Context, namespace string, selector labels.Set) ([]corev1.Pod, error) {
+	list, err := c.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: pageSize})
 	if err != nil {
 		return nil, listFailure(err, "pods", namespace)
 	}

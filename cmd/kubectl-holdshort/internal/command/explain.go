@@ -24,13 +24,12 @@ The right to read the Job is enough: what else cannot be read is named and left 
 Ends with 0 when the question was answered, also when the answer is that the Job waits.`,
 		Example: `  kubectl holdshort explain job/train-7b
   kubectl holdshort explain train-7b -n vision -o json`,
-		Args:              oneJob,
 		ValidArgsFunction: p.completeJobs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := render.CheckFormat(p.format); err != nil {
 				return err
 			}
-			name, err := jobName(args[0])
+			name, err := oneJob(args)
 			if err != nil {
 				return err
 			}
@@ -41,11 +40,15 @@ Ends with 0 when the question was answered, also when the answer is that the Job
 	return c
 }
 
-func oneJob(_ *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
+// oneJob takes job/NAME, NAME, or the two apart as kubectl get does.
+func oneJob(args []string) (string, error) {
+	switch {
+	case len(args) == 1:
+		return jobName(args[0])
+	case len(args) == 2 && !strings.Contains(args[0]+args[1], "/"):
+		return jobName(args[0] + "/" + args[1])
 	}
-	return failure.New("kubectl holdshort explain job/NAME; kubectl holdshort jobs lists them",
+	return "", failure.New("kubectl holdshort explain job/NAME; kubectl holdshort jobs lists them",
 		"explain takes one Job, got %d arguments", len(args))
 }
 
@@ -109,6 +112,9 @@ func gather(ctx context.Context, client *cluster.Client, job *batchv1.Job) repor
 	}
 	if row.Waits() {
 		e.Neighbours, err = neighbours(ctx, client, row)
+		if err == nil && e.Queue != nil { // else there is nothing to compare them with
+			e.Pods, err = client.QueuePods(ctx, row.Namespace, row.Queue)
+		}
 	} else {
 		e.Pods, err = client.Pods(ctx, row.Namespace, row.UID)
 	}

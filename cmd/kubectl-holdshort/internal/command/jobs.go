@@ -29,6 +29,9 @@ func (p *plugin) jobs() *cobra.Command {
 			if err := render.CheckFormat(p.format); err != nil {
 				return err
 			}
+			if err := cluster.CheckSelector(selector); err != nil {
+				return err
+			}
 			namespace, err := p.namespace()
 			if err != nil {
 				return err
@@ -104,11 +107,14 @@ func (p *plugin) printJobs(list report.JobList, query jobQuery) error {
 		return err
 	}
 	if len(list.Items) == 0 {
-		where := "in namespace " + query.namespace
-		if query.namespace == "" {
+		where := "in namespace " + query.namespace + ". Try: -n NAMESPACE, or -A for all of them"
+		switch {
+		case query.selector != "":
+			where = "that match -l " + query.selector
+		case query.namespace == "":
 			where = "in any namespace"
 		}
-		fmt.Fprintf(p.Streams.ErrOut, "No queued Jobs %s.\n", where)
+		fmt.Fprintf(p.Streams.ErrOut, "No queued Jobs %s\n", where)
 		return nil
 	}
 	table := p.table()

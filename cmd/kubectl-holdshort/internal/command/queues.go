@@ -28,6 +28,9 @@ func (p *plugin) queues() *cobra.Command {
 			if err := render.CheckFormat(p.format); err != nil {
 				return err
 			}
+			if err := cluster.CheckSelector(selector); err != nil {
+				return err
+			}
 			client, err := p.connect()
 			if err != nil {
 				return err
@@ -44,7 +47,7 @@ func (p *plugin) listQueues(ctx context.Context, client *cluster.Client, selecto
 	if err != nil {
 		return err
 	}
-	if err := p.printQueues(report.Queues(list), follow); err != nil || !follow {
+	if err := p.printQueues(report.Queues(list), selector, follow); err != nil || !follow {
 		return err
 	}
 	p.noHeader = p.noHeader || len(list.Items) > 0
@@ -57,12 +60,20 @@ func (p *plugin) listQueues(ctx context.Context, client *cluster.Client, selecto
 			}
 			row := report.NewQueue(q)
 			row.Deleted = deleted
-			return p.printQueues(report.QueueList{Items: []report.Queue{row}}, true)
+			return p.printQueues(report.QueueList{Items: []report.Queue{row}}, selector, true)
 		},
 	}.follow(ctx, list.ResourceVersion)
 }
 
-func (p *plugin) printQueues(list report.QueueList, follow bool) error {
+// none says why a list of queues may be empty.
+func none(selector string) string {
+	if selector != "" {
+		return " that match -l " + selector
+	}
+	return ": the policy names none, or the manager has not published them yet."
+}
+
+func (p *plugin) printQueues(list report.QueueList, selector string, follow bool) error {
 	if p.format == render.FormatName {
 		return p.names("queue.holdshort.dev", len(list.Items), func(i int) string { return list.Items[i].Name })
 	}
@@ -70,7 +81,7 @@ func (p *plugin) printQueues(list report.QueueList, follow bool) error {
 		return err
 	}
 	if len(list.Items) == 0 {
-		fmt.Fprintln(p.Streams.ErrOut, "No queues: the policy names none, or the manager has not published them yet.")
+		fmt.Fprintln(p.Streams.ErrOut, "No queues"+none(selector))
 		return nil
 	}
 	return p.table().Queues(p.Streams.Out, list.Items)

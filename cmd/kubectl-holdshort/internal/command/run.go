@@ -63,6 +63,8 @@ Exit codes: 0 answered, 1 could not, 2 the answer is "no". That a Job waits is a
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.Version = buildVersion()
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetIn(o.Streams.In)
 	root.SetOut(o.Streams.Out)
 	root.SetErr(o.Streams.ErrOut)

@@ -39,12 +39,16 @@ func (p *plugin) version() *cobra.Command {
 			if done, err := render.Document(p.Streams.Out, p.format, v); done {
 				return err
 			}
-			_, err := fmt.Fprintf(p.Streams.Out, "kubectl-holdshort %s (policy contract %d, %s)\n", v.Version, v.Contract, v.Go)
+			_, err := fmt.Fprintln(p.Streams.Out, versionLine())
 			return err
 		},
 	}
 	p.outputFlags(c)
 	return c
+}
+
+func versionLine() string {
+	return fmt.Sprintf("kubectl-holdshort %s (policy contract %d, %s)", buildVersion(), policies.Contract, runtime.Version())
 }
 
 // buildVersion is the module's version, with the commit where Go recorded one.

@@ -111,10 +111,21 @@ func askedOf(asks []report.Ask, name string) int64 {
 func (t Text) holding(x report.JobExplanation) []line {
 	var parts []string
 	for _, h := range x.Holding {
-		parts = append(parts, fmt.Sprintf("%s/%s %s for %s", h.Namespace, h.Name, amounts(h.Reserved), age(t.Now, h.Since)))
+		what := fmt.Sprintf("%s/%s %s for %s", h.Namespace, h.Name, amounts(h.Reserved), age(t.Now, h.Since))
+		if h.Ending {
+			what = fmt.Sprintf("%s/%s %s, being deleted", h.Namespace, h.Name, amounts(h.Reserved))
+		}
+		parts = append(parts, what)
+	}
+	for _, r := range x.Remains {
+		parts = append(parts, remainsText(r))
 	}
 	if len(x.HeldElsewhere) > 0 {
-		parts = append(parts, amounts(x.HeldElsewhere)+" by others of the queue")
+		who := " by Jobs of the queue in other namespaces"
+		if len(x.Unread) > 0 {
+			who = " by others of the queue" // whoever could not be read
+		}
+		parts = append(parts, amounts(x.HeldElsewhere)+who)
 	}
 	if len(parts) == 0 {
 		return nil
@@ -122,9 +133,21 @@ func (t Text) holding(x report.JobExplanation) []line {
 	return []line{{"Holding", strings.Join(parts, " · ")}}
 }
 
+func remainsText(r report.Remains) string {
+	pods := fmt.Sprintf("%d pods", r.Pods)
+	if r.Pods == 1 {
+		pods = "1 pod"
+	}
+	state := ", still ending"
+	if !r.Ending {
+		state = ", without a reservation"
+	}
+	return fmt.Sprintf("%s by %s of %s/%s%s", amounts(r.Held), pods, r.Namespace, r.Job, state)
+}
+
 func adviceLines(x report.JobExplanation) []line {
-	if x.Advice == nil || x.Advice.Text == "" {
-		return nil
+	if x.Advice == nil || x.Advice.Text == "" || strings.Contains(x.Message, "Try: ") {
+		return nil // the message's own advice knows more
 	}
 	label := "Sooner"
 	if x.Advice.CanEverRun == report.No {

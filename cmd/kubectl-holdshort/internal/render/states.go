@@ -33,15 +33,7 @@ func (t Text) state(s string) string {
 func (t Text) why(x report.JobExplanation) []line {
 	switch x.State {
 	case report.StateUnmanaged:
-		if x.Queue != "" {
-			return []line{{"Why", "holdshort does not manage this Job though it has the label " + policies.LabelQueue +
-				": another controller handles it, or its namespace is never managed"}}
-		}
-		return []line{
-			{"Why", "holdshort does not manage this Job: it has no label " + policies.LabelQueue},
-			{"To queue", "kubectl label job/" + x.Name + " -n " + x.Namespace + " " + policies.LabelQueue +
-				"=QUEUE while it is suspended and has no pods; or put the label into the manifest and create it again"},
-		}
+		return unmanaged(x)
 	case report.StateBypassed:
 		return []line{{"Why", "somebody who may started it past the queue, and said why in the annotation " + policies.AnnotationBypass}}
 	case report.StateUncharged:
@@ -54,6 +46,30 @@ func (t Text) why(x report.JobExplanation) []line {
 		return []line{{"Why", x.Message}}
 	}
 	return nil
+}
+
+// unmanaged says why holdshort leaves the Job alone, and how that is changed.
+func unmanaged(x report.JobExplanation) []line {
+	why := line{"Why", "holdshort does not manage this Job: it has no label " + policies.LabelQueue}
+	if x.Queue != "" {
+		why.text = "holdshort does not manage this Job though it has the label " + policies.LabelQueue +
+			": another controller handles it, or its namespace is never managed"
+	}
+	lines := []line{why}
+	for _, label := range x.Misspelt {
+		lines = append(lines, line{"", "It has " + label + ", though; was " + policies.LabelQueue + " meant?"})
+	}
+	if x.Queue != "" {
+		return lines
+	}
+	object := "job/" + x.Name + " -n " + x.Namespace
+	if !x.Suspended {
+		return append(lines, line{"To queue", "put the label into the manifest, and create the Job again"})
+	}
+	return append(lines,
+		line{"", "It is suspended (spec.suspend), and holdshort won't start it."},
+		line{"To queue", "kubectl label " + object + " " + policies.LabelQueue + "=QUEUE, while it has no pods"},
+		line{"To start", "kubectl patch " + object + ` --type=merge -p '{"spec":{"suspend":false}}', without a queue`})
 }
 
 // admitted is what the Job was given and what became of it.

@@ -37,25 +37,33 @@ type Widths struct{ columns []int }
 func (t Table) Queues(out io.Writer, queues []report.Queue) error {
 	header := []string{"NAME", "PENDING", "ADMITTED", "USED", "HEAD", "WHY", "AGE"}
 	if t.Wide {
-		header = append(header, "HOLD", "LIMITS", "REVISION")
+		header = append(header, "HOLD", "REVISION")
 	}
 	return t.print(out, header, rowsOf(queues, t.queue))
 }
 
+// queue has the columns of kubectl get queues; a wide one says whole what is
+// short there: the namespace of the head, what is used on which flavor.
 func (t Table) queue(q report.Queue) []string {
-	head, why := dash, dash
+	head, why, used := dash, dash, orDash(q.Summary)
 	if q.Head != nil {
-		head, why = q.Head.Namespace+"/"+q.Head.Name, orDash(q.Head.Code)
+		head, why = q.Head.Name, orDash(q.Head.Code)
+	}
+	if t.Wide {
+		used = limits(q.Usage)
+		if q.Head != nil {
+			head = q.Head.Namespace + "/" + q.Head.Name
+		}
 	}
 	if q.Deleted {
 		why = deleted
 	}
 	row := []string{
 		q.Name, strconv.FormatInt(q.Pending, 10), strconv.FormatInt(q.Admitted, 10),
-		orDash(q.Summary), head, why, t.age(q.Created),
+		used, head, why, t.age(q.Created),
 	}
 	if t.Wide {
-		row = append(row, holdOf(q), limits(q.Usage), orDash(short(q.Revision)))
+		row = append(row, holdOf(q), orDash(short(q.Revision)))
 	}
 	return row
 }

@@ -14,15 +14,12 @@ import (
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
-// eventsMax is how many of the latest events an explanation carries.
-const eventsMax = 5
-
 // Evidence is what was read about one Job. All but the Job may be missing.
 type Evidence struct {
 	Job        *batchv1.Job
 	Queue      *v1alpha1.Queue
 	Events     []corev1.Event
-	Pods       []corev1.Pod
+	Pods       []corev1.Pod  // of the Job; of a waiting one, those of its queue and namespace
 	Neighbours []batchv1.Job // labelled Jobs of the same queue and namespace
 	Unread     []string      // what could not be read
 }
@@ -42,6 +39,10 @@ func Explain(e Evidence) JobExplanation {
 	}
 	if row.Waits() {
 		x.wait(e)
+	}
+	if row.State == StateUnmanaged {
+		x.Suspended = d.Suspended && condition(e.Job, batchv1.JobComplete) == nil && condition(e.Job, batchv1.JobFailed) == nil
+		x.Misspelt = misspelt(e.Job)
 	}
 	if holds(row.State) && d.Reservation != nil {
 		x.Admitted = admission(d.Reservation)
@@ -69,17 +70,21 @@ func (x *JobExplanation) wait(e Evidence) {
 		}
 	}
 	x.Holding = holders(e.Neighbours, e.Job, x.Now)
-	x.HeldElsewhere = elsewhere(x.Now, x.Holding)
+	x.Remains = remains(e, x.Now)
+	x.HeldElsewhere = elsewhere(x.Now, x.Holding, x.Remains)
 }
 
-// elsewhere is what is used and held by none of the holders.
-func elsewhere(short []QueueUsage, holding []Holder) resource.List {
+// elsewhere is what is used and held by nobody who is named.
+func elsewhere(short []QueueUsage, holding []Holder, left []Remains) resource.List {
 	rest := resource.List{}
 	for _, u := range short {
 		rest[u.Resource] = resource.Add(rest[u.Resource], u.Used)
 	}
 	for _, h := range holding {
 		rest.AddTo(h.Reserved, -1)
+	}
+	for _, r := range left {
+		rest.AddTo(r.Held, -1)
 	}
 	maps.DeleteFunc(rest, func(_ string, amount int64) bool { return amount <= 0 })
 	return rest
@@ -115,14 +120,9 @@ func holders(neighbours []batchv1.Job, self *batchv1.Job, short []QueueUsage) []
 		if row.UID == string(self.UID) || !holds(row.State) {
 			continue
 		}
-		held := resource.List{}
-		for _, u := range short {
-			if amount := row.Reserved[u.Resource]; amount > 0 {
-				held[u.Resource] = amount
-			}
-		}
-		if len(held) > 0 {
-			list = append(list, Holder{Namespace: row.Namespace, Name: row.Name, Reserved: held, Since: row.Since})
+		if held := ofShort(row.Reserved, short); len(held) > 0 {
+			list = append(list, Holder{Namespace: row.Namespace, Name: row.Name, Reserved: held, Since: row.Since,
+				Ending: row.State == StateDeleting})
 		}
 	}
 	slices.SortFunc(list, func(a, b Holder) int {
@@ -164,43 +164,4 @@ func countPods(pods []corev1.Pod) *PodCounts {
 		}
 	}
 	return counts
-}
-
-// events are the latest, oldest first. Many are dated to the second only; within
-// one, the order in which the API server stored them counts.
-func events(list []corev1.Event) []Event {
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b corev1.Event) int {
-		return cmp.Or(
-			second(&a).Compare(second(&b)),
-			cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)), // numbers: the longer is the later
-			cmp.Compare(a.ResourceVersion, b.ResourceVersion),
-			cmp.Compare(a.Name, b.Name),
-		)
-	})
-	sorted = sorted[max(0, len(sorted)-eventsMax):]
-	rows := make([]Event, 0, len(sorted))
-	for i := range sorted {
-		rows = append(rows, newEvent(&sorted[i]))
-	}
-	return rows
-}
-
-func second(e *corev1.Event) time.Time { return newEvent(e).Time.Truncate(time.Second) }
-
-// newEvent reads an event of either API: the newer one leaves the old fields
-// for time and count empty.
-func newEvent(e *corev1.Event) Event {
-	row := Event{Type: e.Type, Reason: e.Reason, Message: e.Message, Count: max(1, int64(e.Count))}
-	switch {
-	case e.Series != nil:
-		row.Time, row.Count = e.Series.LastObservedTime.UTC(), int64(e.Series.Count)
-	case !e.LastTimestamp.IsZero():
-		row.Time = e.LastTimestamp.UTC()
-	case !e.EventTime.IsZero():
-		row.Time = e.EventTime.UTC()
-	default:
-		row.Time = e.CreationTimestamp.UTC()
-	}
-	return row
 }

@@ -92,6 +92,42 @@ func TestEventsAreTheLatestInOrder(t *testing.T) {
 	}
 }
 
+func TestEventsOfTheLedgerAreKept(t *testing.T) {
+	moment := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	list := []corev1.Event{{Reason: "Admitted", ReportingController: ownEvents, EventTime: metav1.NewMicroTime(moment)}}
+	for i := range 9 {
+		list = append(list, corev1.Event{Reason: "SuccessfulCreate", LastTimestamp: metav1.NewTime(moment.Add(time.Duration(i+1) * time.Second))})
+	}
+	got := events(list)
+	if len(got) != eventsMax || got[0].Reason != "Admitted" || got[1].Reason != "SuccessfulCreate" {
+		t.Errorf("events %+v; want Admitted and the latest %d of the others", got, eventsMax-1)
+	}
+}
+
+func TestMisspeltLabels(t *testing.T) {
+	tests := map[string]struct {
+		labels map[string]string
+		want   []string
+	}{
+		"two letters that changed places":   {map[string]string{"holdshort.dev/qeue": "a"}, []string{"holdshort.dev/qeue=a"}},
+		"another domain of ours":            {map[string]string{"holdshort.io/queue": "a"}, []string{"holdshort.io/queue=a"}},
+		"a slip in the domain":              {map[string]string{"holdshrot.dev/queue": "a"}, []string{"holdshrot.dev/queue=a"}},
+		"without the domain":                {map[string]string{"queue": "a"}, []string{"queue=a"}},
+		"another key of ours":               {map[string]string{"holdshort.dev/line": "a"}, []string{"holdshort.dev/line=a"}},
+		"Kueue's label is somebody else's":  {map[string]string{"kueue.x-k8s.io/queue-name": "a"}, nil},
+		"the priority alone is no slip":     {map[string]string{"holdshort.dev/priority": "a"}, nil},
+		"who has the label needs no advice": {map[string]string{"holdshort.dev/queue": "a", "holdshort.dev/qeue": "a"}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := misspelt(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Labels: test.labels}})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("misspelt (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestEventsOfOneSecondAreInTheOrderOfTheServer(t *testing.T) {
 	moment := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	list := []corev1.Event{

@@ -104,8 +104,10 @@ type JobExplanation struct {
 	Pending int64        `json:"pending,omitempty"` // how many wait in the queue
 	// Holding are admitted Jobs of the queue in the same namespace.
 	Holding []Holder `json:"holding,omitempty"`
-	// HeldElsewhere is what the rest of the queue holds: Jobs of other
-	// namespaces, and pods that outlive their Job.
+	// Remains are pods of the queue in the same namespace that outlive their Job,
+	// or its admission.
+	Remains []Remains `json:"remains,omitempty"`
+	// HeldElsewhere is what the rest of the queue holds: Jobs of other namespaces.
 	HeldElsewhere resource.List `json:"heldElsewhere,omitempty"`
 	Revision      string        `json:"revision,omitempty"` // of the policy that decided
 	Admitted      *Admission    `json:"admission,omitempty"`
@@ -113,6 +115,11 @@ type JobExplanation struct {
 	Events        []Event       `json:"events,omitempty"`
 	// Unread is what could not be read, and so is missing above.
 	Unread []string `json:"unread,omitempty"`
+	// Suspended tells of a Job that holdshort does not manage whether it waits for
+	// somebody to start it.
+	Suspended bool `json:"suspended,omitempty"`
+	// Misspelt are labels of such a Job that were perhaps meant for its queue.
+	Misspelt []string `json:"misspelt,omitempty"`
 }
 
 // Ask is what one pod set wants.
@@ -136,6 +143,16 @@ type Holder struct {
 	Name      string        `json:"name"`
 	Reserved  resource.List `json:"reserved"`
 	Since     time.Time     `json:"since"`
+	Ending    bool          `json:"ending,omitempty"` // it is being deleted
+}
+
+// Remains are the pods of one Job that hold something without a reservation.
+type Remains struct {
+	Namespace string        `json:"namespace"`
+	Job       string        `json:"job"`
+	Pods      int64         `json:"pods"`
+	Held      resource.List `json:"held"`
+	Ending    bool          `json:"ending"` // all of them have been told to end
 }
 
 // Admission is what an admitted Job was given.
