@@ -30,7 +30,7 @@ func (p *planner) takeBack() {
 		}
 		switch {
 		case j.HeldByOwner:
-			p.suspend(j, reason.OwnerHolds(), nil)
+			p.suspend(j, reason.OwnerHolds(), forgiven(j))
 		case e.Reservation() == nil:
 			p.takeUnreserved(e)
 		default:
@@ -72,11 +72,11 @@ func (p *planner) timeOut(e *book.Entry) {
 	unbound, unschedulable := e.Unbound()
 	switch {
 	case e.NeverHadPods() && p.over(admitted, placement):
-		p.suspend(j, reason.NoPodMade(placement), p.backoff(j, queue, causeNoPods))
+		p.suspend(j, reason.NoPodMade(placement), p.backoff(e, queue, causeNoPods))
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
-		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(j, queue, causePlacement))
+		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(e, queue, causePlacement))
 	case e.NeverReady() && p.over(admitted, ready):
-		p.suspend(j, reason.NotReady(e.Ready(), e.Wanted(), ready), p.backoff(j, queue, causePodsReady))
+		p.suspend(j, reason.NotReady(e.Ready(), e.Wanted(), ready), p.backoff(e, queue, causePodsReady))
 	}
 }
 
@@ -95,10 +95,20 @@ func (p *planner) suspend(j *demand.Job, r reason.Reason, b *demand.Backoff) {
 	p.res.Suspend = append(p.res.Suspend, effect.Suspend{Job: j, Reason: r, Backoff: b})
 }
 
-// backoff is the record of one more time that a Job is taken back.
-func (p *planner) backoff(j *demand.Job, q policies.Queue, cause string) *demand.Backoff {
-	count := int64(0)
-	if j.Backoff.UID == j.UID {
+// forgiven is the record of a Job that its owner takes back: what went wrong
+// before is not held against it. Nil if nothing did.
+func forgiven(j *demand.Job) *demand.Backoff {
+	if j.Backoff.UID != j.UID || j.Backoff.Count == 0 {
+		return nil
+	}
+	return &demand.Backoff{UID: j.UID}
+}
+
+// backoff is the record of one more time that a Job is taken back. One whose
+// pods all found a node starts anew, unless it failed to get ready before too.
+func (p *planner) backoff(e *book.Entry, q policies.Queue, cause string) *demand.Backoff {
+	j, count := e.Job(), int64(0)
+	if j.Backoff.UID == j.UID && (e.NeverPlaced() || j.Backoff.Code == causePodsReady) {
 		count = j.Backoff.Count
 	}
 	count = min(count, math.MaxInt64-1) + 1

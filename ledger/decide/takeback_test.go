@@ -163,36 +163,3 @@ func TestTakeBack(t *testing.T) {
 		})
 	}
 }
-
-func TestBackoffDoublesUpToItsLimit(t *testing.T) {
-	for count, pause := range map[int64]int64{0: 60, 1: 120, 2: 240, 5: 1920, 6: 3600, 1000: 3600} {
-		w := newWorld(t)
-		running(w, func(j *demand.Job) { j.Backoff = demand.Backoff{UID: "uid-a", Count: count} })
-		w.in.Now = start + 200*second
-		got := w.plan().Suspend[0].Backoff
-		want := &demand.Backoff{UID: "uid-a", Count: count + 1, Until: start + (200+pause)*second, Code: "no pods made"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("after %d times (-want +got):\n%s", count, diff)
-		}
-	}
-}
-
-func TestBackoffHoldsUntilItEnds(t *testing.T) {
-	w := newWorld(t)
-	w.node("n1", 8)
-	w.job("a", 1, 1, func(j *demand.Job) {
-		j.Backoff = demand.Backoff{UID: "uid-a", Count: 2, Until: start + 5*second, Code: "placement timeout"}
-	})
-	w.job("copied", 1, 1, func(j *demand.Job) { j.Backoff = demand.Backoff{UID: "another", Until: start + 5*second} })
-	got := w.plan()
-	if diff := cmp.Diff(map[string]string{"a": "BackingOff: taken back 2 times, the last time because of placement timeout"}, said(got)); diff != "" {
-		t.Error(diff)
-	}
-	if got.WakeAt != start+5*second {
-		t.Errorf("wakes at %d", got.WakeAt)
-	}
-	w.in.Now = start + 5*second
-	if diff := cmp.Diff([]string{"a", "copied"}, started(w.plan())); diff != "" {
-		t.Error(diff)
-	}
-}
