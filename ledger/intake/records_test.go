@@ -231,3 +231,11 @@ status: {startTime: "2026-01-01T00:00:10Z", active: 2}`
 		t.Error("until the Job controller records the suspension, the Job counts as started: its template cannot be changed")
 	}
 }
+
+func TestPodsThatEndedAreCountedFromTheStatus(t *testing.T) {
+	job := parse[batchv1.Job](t, wholeJob)
+	job.Status.Succeeded, job.Status.Failed = 2, 1
+	if got := intake.Job(job, policyEnv(t)).Ended; got != 3 {
+		t.Errorf("%d pods ended, want 3", got)
+	}
+}
