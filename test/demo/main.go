@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,10 +19,27 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := tell(ctx, *keep); err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
+	err := tell(ctx, *keep)
+	if code := report(ctx, os.Stderr, err); code != 0 {
+		os.Exit(code)
 	}
+}
+
+// interrupted is the exit code of a program that ^C ended.
+const interrupted = 130
+
+// report says how it went and returns the exit code. After ^C everything that
+// was under way fails, and none of it is worth a word.
+func report(ctx context.Context, out io.Writer, err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(out, "\ndemo: interrupted; the control plane is gone")
+		return interrupted
+	}
+	fmt.Fprintln(out, "demo:", err)
+	return 1
 }
 
 // story is one of the demo's.

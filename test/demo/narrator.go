@@ -34,10 +34,13 @@ func (n *narrator) Say(format string, args ...any) {
 	fmt.Fprintf(n.out, "\n%s\n", n.bold(fmt.Sprintf(format, args...)))
 }
 
-// Show implements stories.Teller.
+// Show implements stories.Teller. What goes on over several lines stands as it
+// is to be typed, so that it can be copied.
 func (n *narrator) Show(command, output string) {
+	prompt := "$ "
 	for line := range strings.SplitSeq(command, "\n") {
-		fmt.Fprintf(n.out, "  %s\n", n.dim("$ "+line))
+		fmt.Fprintln(n.out, n.dim(prompt+line))
+		prompt = ""
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(output, "\n"), "\n") {
 		if line != "" {

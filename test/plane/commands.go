@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdshort/holdshort/test/plane/binaries"
@@ -40,12 +42,15 @@ func kubectl(ctx context.Context, args []string) error {
 	if err := parse(set, args); err != nil {
 		return err
 	}
+	if err := knownUser(*as); err != nil {
+		return err
+	}
 	kubeconfig, err := filepath.Abs(filepath.Join(*dir, *as+".kubeconfig"))
 	if err != nil {
 		return fmt.Errorf("finding the kubeconfig: %w", err)
 	}
 	if _, err := os.Stat(kubeconfig); err != nil {
-		return fmt.Errorf("no kubeconfig of %q in %s: %w. Try: plane up --detach", *as, *dir, err)
+		return fmt.Errorf("there is no plane in %s: %w. Try: go run ./test/plane up --detach", *dir, err)
 	}
 	programs, err := binaries.Ensure(ctx, os.Stderr)
 	if err != nil {
@@ -55,6 +60,15 @@ func kubectl(ctx context.Context, args []string) error {
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// knownUser refuses whom no plane knows, whether or not there is one.
+func knownUser(name string) error {
+	users := []string{string(cluster.Admin), string(cluster.Alice), string(cluster.Bypass)}
+	if !slices.Contains(users, name) {
+		return fmt.Errorf("--as %s: the plane knows no such user. Try: --as %s", name, strings.Join(users, ", or "))
+	}
+	return nil
 }
 
 // build fills the cache and says what is there.

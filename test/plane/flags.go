@@ -33,7 +33,7 @@ func parseUp(args []string) (*upFlags, error) {
 	set.StringVar(&f.namespaces, "namespaces", "default", "where alice may edit, comma-separated; made if absent")
 	set.BoolVar(&f.audit, "audit", false, "log every write to the API server in DIR/logs/audit.json")
 	set.BoolVar(&f.keep, "keep", false, "leave the directory behind, for its logs")
-	set.BoolVar(&f.detach, "detach", false, "return when it is ready; `down` ends it")
+	set.BoolVar(&f.detach, "detach", false, "return when it is ready; plane down ends it")
 	return f, finish(set, args)
 }
 

@@ -56,3 +56,12 @@ func TestFlagsThatMakeNoNodesSayWhatToTry(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownUsersAreToldApartFromAMissingPlane(t *testing.T) {
+	if err := knownUser("alice"); err != nil {
+		t.Errorf("alice: %v", err)
+	}
+	if err := knownUser("bob"); err == nil || !strings.Contains(err.Error(), "Try: --as admin, or alice, or bypass") {
+		t.Errorf("bob: %v; want the users there are", err)
+	}
+}

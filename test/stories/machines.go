@@ -29,7 +29,6 @@ spec:
     image: notebook
     resources:
       limits: {nvidia.com/gpu: %d}
----
 `, name, node, gpus)
 }
 
@@ -53,7 +52,6 @@ spec:
         image: train
         resources:
           limits: {nvidia.com/gpu: %d}
----
 `, name, queue, pods, pods, run, gpus)
 }
 
@@ -87,17 +85,20 @@ func TruthAboutMachines(ctx context.Context, s *Scene) error {
 	if err := s.Running(ctx, "finetune", 4); err != nil {
 		return err
 	}
+	if _, err := s.Kubectl(ctx, "get", "pods"); err != nil {
+		return err
+	}
 	return fragmented(ctx, s)
 }
 
 func fragmented(ctx context.Context, s *Scene) error {
-	s.Say("Two nodes have one free GPU each. A Job of one pod with 2 GPUs waits with Fragmented, not with a Pending pod:")
+	s.Say("Two more nodes come, node-4 and node-5, with 2 GPUs each. A notebook takes one GPU of each:")
 	for _, node := range twoCardNodes() {
 		if err := s.Kubelet.AddNode(ctx, node); err != nil {
 			return err
 		}
 	}
-	if _, err := s.Apply(ctx, notebook("small-1", "node-4", 1)+notebook("small-2", "node-5", 1)); err != nil {
+	if _, err := s.Apply(ctx, documents(notebook("small-1", "node-4", 1), notebook("small-2", "node-5", 1))); err != nil {
 		return err
 	}
 	for _, name := range []string{"small-1", "small-2"} {
@@ -105,6 +106,7 @@ func fragmented(ctx context.Context, s *Scene) error {
 			return err
 		}
 	}
+	s.Say("Two GPUs are free, but not on one node. A Job of one pod with 2 GPUs waits with Fragmented, not with a Pending pod:")
 	if _, err := s.Apply(ctx, gang("pair", "split", 1, 2, "1s")); err != nil {
 		return err
 	}
@@ -118,8 +120,13 @@ func fragmented(ctx context.Context, s *Scene) error {
 	if err := Contains(why, "Fragmented"); err != nil {
 		return err
 	}
+	s.Say("One of the notebooks ends; the Job starts, and completes:")
 	if _, err := s.Kubectl(ctx, "delete", "pod", "small-1"); err != nil {
 		return err
 	}
-	return s.Finished(ctx, "pair")
+	if err := s.Finished(ctx, "pair"); err != nil {
+		return err
+	}
+	_, err = s.Kubectl(ctx, "get", "jobs", "-L", "holdshort.dev/queue,holdshort.dev/state")
+	return err
 }

@@ -77,18 +77,21 @@ func OneQuota(ctx context.Context, s *Scene, suspendInFile bool) error {
 	}
 	s.Say("Three nodes, one of them with 8 GPUs. The queue research may use 4 of them.")
 	s.Say("Alice applies two trainings in one file, 4 pods with one GPU each.")
-	if _, err := s.Apply(ctx, training("train-a", "8s", extra)+"---\n"+training("train-b", "2s", extra)); err != nil {
+	if _, err := s.Apply(ctx, documents(training("train-a", "8s", extra), training("train-b", "2s", extra))); err != nil {
 		return err
 	}
 	s.Say("The first one in the file runs:")
 	if err := s.Running(ctx, "train-a", 4); err != nil {
 		return err
 	}
+	if _, err := s.Kubectl(ctx, "get", "pods"); err != nil {
+		return err
+	}
 	s.Say("The second one waits. It has no pod at all, not even a Pending one, though 4 GPUs are idle:")
 	if err := s.Waits(ctx, "train-b", "WaitingForQuota"); err != nil {
 		return err
 	}
-	if _, err := s.Kubectl(ctx, "get", "pods", "-o", "wide"); err != nil {
+	if _, err := s.Kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=train-b"); err != nil {
 		return err
 	}
 	if err := oneQuotaTold(ctx, s); err != nil {
@@ -136,7 +139,7 @@ func oneQuotaTold(ctx context.Context, s *Scene) error {
 
 // CPUAndMemory is S2: requests of cpu and memory only, generated names.
 func CPUAndMemory(ctx context.Context, s *Scene) error {
-	s.Say("The queue lab may use 4 cpu and 8Gi. Alice creates three Jobs of 3 cpu and 4Gi with generateName.")
+	s.Say("The queue lab may use 4 cpu and 8Gi. Alice creates three Jobs of 3 cpu and 4Gi with generateName:")
 	manifest := `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -162,7 +165,8 @@ spec:
 		}
 		names = append(names, strings.TrimSpace(out))
 	}
-	s.Show("kubectl create -f step.yaml (three times)", strings.Join(names, "\n"))
+	s.Show(heredoc("cat > step.yaml", manifest), "")
+	s.Show("for i in 1 2 3; do kubectl -n "+s.NS+" create -f step.yaml -o name; done", "job.batch/"+strings.Join(names, "\njob.batch/"))
 	for i, name := range names {
 		if err := s.Running(ctx, name, 1); err != nil {
 			return err
@@ -172,7 +176,11 @@ spec:
 				return err
 			}
 		}
-		s.Say("%s runs, %d wait their turn in order of arrival:", name, len(names)-i-1)
+		if rest := names[i+1:]; len(rest) > 0 {
+			s.Say("%s runs. In order of arrival wait: %s", name, strings.Join(rest, ", "))
+		} else {
+			s.Say("%s runs, the last one:", name)
+		}
 		if _, err := s.Kubectl(ctx, "get", "jobs", "-L", "holdshort.dev/queue,holdshort.dev/state"); err != nil {
 			return err
 		}

@@ -36,24 +36,42 @@ const patience = 30 * time.Second
 
 // Kubectl runs kubectl as alice in the scene's namespace, and shows it.
 func (s *Scene) Kubectl(ctx context.Context, args ...string) (string, error) {
-	out, err := s.Env.Kubectl(ctx, cluster.Alice, append([]string{"-n", s.NS}, args...)...)
-	s.Show("kubectl "+strings.Join(args, " "), out)
-	return out, err
+	return s.kubectl(ctx, "kubectl -n "+s.NS+" "+strings.Join(args, " "), "", args...)
 }
 
 // Explain runs `kubectl holdshort explain` as alice, and shows it.
 func (s *Scene) Explain(ctx context.Context, job string) (string, error) {
 	out, err := s.Plugin(ctx, cluster.Alice, "explain", "job/"+job, "-n", s.NS)
-	s.Show("kubectl holdshort explain job/"+job, out)
+	s.Show("kubectl holdshort explain -n "+s.NS+" job/"+job, out)
 	return out, err
 }
 
 // Apply applies manifests as alice.
 func (s *Scene) Apply(ctx context.Context, manifests string) (string, error) {
-	out, err := s.KubectlIn(ctx, cluster.Alice, manifests, "-n", s.NS, "apply", "-f", "-")
-	s.Show("kubectl apply -f - <<EOF\n"+strings.TrimSpace(manifests)+"\nEOF", out)
-	return out, err
+	return s.kubectl(ctx, heredoc("kubectl -n "+s.NS+" apply -f -", manifests), manifests, "apply", "-f", "-")
 }
+
+// kubectl returns what was printed, and shows besides what was said on standard
+// error: warnings, and that there is nothing to list.
+func (s *Scene) kubectl(ctx context.Context, shown, stdin string, args ...string) (string, error) {
+	var stdout, stderr strings.Builder
+	cmd := s.Command(ctx, cluster.Alice, append([]string{"-n", s.NS}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	err := cmd.Run()
+	s.Show(shown, stderr.String()+stdout.String())
+	if err != nil {
+		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), nil
+}
+
+// heredoc is a command with its input, to be copied as it stands.
+func heredoc(command, input string) string {
+	return command + " <<'EOF'\n" + strings.TrimSpace(input) + "\nEOF"
+}
+
+// documents puts manifests into one file.
+func documents(manifests ...string) string { return strings.Join(manifests, "---\n") }
 
 // Job reads a Job.
 func (s *Scene) Job(ctx context.Context, name string) (*batchv1.Job, error) {
@@ -154,9 +172,10 @@ func (s *Scene) Eventually(ctx context.Context, what string, seen func(context.C
 	return Eventually(ctx, patience, what, seen)
 }
 
-// Eventually waits up to a limit for something that must come.
-func Eventually(ctx context.Context, limit time.Duration, what string, seen func(context.Context) (bool, string)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// Eventually waits up to a limit for something that must come. That the wait was
+// cut short is not told as that it did not come.
+func Eventually(whole context.Context, limit time.Duration, what string, seen func(context.Context) (bool, string)) error {
+	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
 	last := ""
 	for {
@@ -169,6 +188,9 @@ func Eventually(ctx context.Context, limit time.Duration, what string, seen func
 		}
 		select {
 		case <-ctx.Done():
+			if whole.Err() != nil {
+				return fmt.Errorf("interrupted while waiting for: %s: %w", what, context.Cause(whole))
+			}
 			return fmt.Errorf("waited %v for: %s; last seen: %s", limit, what, last)
 		case <-time.After(50 * time.Millisecond):
 		}

@@ -81,7 +81,7 @@ func (c *Cluster) startPrograms(ctx context.Context) error {
 	if err := c.startClients(ctx, ports[2], ports[3]); err != nil {
 		return err
 	}
-	c.say(started, "ready")
+	c.say(started, "kube-controller-manager, kube-scheduler and %d nodes are ready", len(c.options.Nodes))
 	return nil
 }
 
