@@ -50,6 +50,21 @@ func stripTemplate(doc *document) {
 	strip(doc, intake.LedgerAnnotation, spec, template, metadata, "annotations")
 }
 
+// leave takes out what the ledger wrote into a Job that leaves its queue: its
+// pods would still be charged by it. One that has started may not leave, says the
+// validating policy; and a Job that lost all of its labels but those of such a
+// template would get the template's, the queue's among them.
+func leave(doc *document, old *batchv1.Job) {
+	if !suspended(old) || old.Status.StartTime != nil {
+		return
+	}
+	queue := func(key string) bool { return intake.LedgerLabel(key) || key == policies.LabelQueue }
+	strip(doc, intake.LedgerLabel, "metadata", "labels")
+	strip(doc, intake.LedgerAnnotation, "metadata", "annotations")
+	strip(doc, queue, "spec", "template", "metadata", "labels")
+	strip(doc, intake.LedgerAnnotation, "spec", "template", "metadata", "annotations")
+}
+
 // foreign is a test for keys to take out, but those that are written anyway.
 func foreign(drop func(string) bool, written ...string) func(string) bool {
 	return func(key string) bool { return drop(key) && !slices.Contains(written, key) }
@@ -74,6 +89,17 @@ func identity(doc *document, req admission.Request) string {
 // passes tells whether the request says why it wants past the guard. Whether it
 // may is decided by the validating policy, which can ask the authorizer.
 func passes(old, job *batchv1.Job) bool { return newBypass(old, job.Annotations) }
+
+// collects tells whether the garbage collector asks. It takes away references to
+// owners that are gone, and may not hang on what the policy says of a Job that
+// enters a queue by that.
+func collects(req admission.Request) bool {
+	switch req.UserInfo.Username {
+	case "system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager":
+		return true
+	}
+	return false
+}
 
 func newBypass(old *batchv1.Job, annotations map[string]string) bool {
 	reason := annotations[policies.AnnotationBypass]

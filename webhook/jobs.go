@@ -94,7 +94,7 @@ func (j *Jobs) create(ctx context.Context, req admission.Request) admission.Resp
 	return j.judge(ctx, doc, subject{request: req, job: job})
 }
 
-// update does not touch what is being deleted, nor what was and is not ours.
+// update does not touch what is being deleted, nor what was not and is not ours.
 func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Response {
 	doc, job, err := parse(req.Object.Raw)
 	if err != nil {
@@ -104,15 +104,18 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 	if err != nil {
 		return unread(err)
 	}
-	if old.DeletionTimestamp != nil || !j.managed(job, req.Namespace) {
+	is, was := j.managed(job, req.Namespace), j.managed(old, req.Namespace)
+	if old.DeletionTimestamp != nil || !is && !was {
 		return admission.Allowed("")
 	}
-	_, labelled := old.Labels[policies.LabelQueue]
 	bypassing := passes(old, job)
 	switch {
-	case !labelled:
+	case !is:
+		leave(doc, old)
+		return patched(doc, nil)
+	case !was:
 		j.enter(doc, old, req)
-	case j.managed(old, req.Namespace) && !bypassing:
+	case !bypassing:
 		if err := putBack(doc, oldDoc, old); err != nil {
 			return unread(err)
 		}
@@ -121,10 +124,10 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 	if err := doc.decode(&changed); err != nil {
 		return unread(err)
 	}
-	if bypassing || !asksAgain(old, &changed) {
+	if bypassing || collects(req) || was && !asksAgain(old, &changed) {
 		return patched(doc, nil)
 	}
-	return j.judge(ctx, doc, subject{request: req, job: &changed, old: old})
+	return j.judge(ctx, doc, subject{request: req, job: &changed, old: old, enters: !was})
 }
 
 // managed says whether the Job is ours. The API server asks only about

@@ -29,6 +29,7 @@ type subject struct {
 	request admission.Request
 	job     *batchv1.Job // as it will be stored
 	old     *batchv1.Job // nil on creation
+	enters  bool         // an update by which it becomes ours
 }
 
 // asksAgain tells whether an update changed what the policy judges.
@@ -76,10 +77,11 @@ func (j *Jobs) judge(ctx context.Context, doc *document, s subject) admission.Re
 }
 
 // deny leaves out the reasons for which the old object was denied already: what
-// a newer policy would not take any more can still be edited.
+// a newer policy would not take any more can still be edited. Nobody has asked
+// about a Job that was not ours.
 func (j *Jobs) deny(ctx context.Context, policy Policy, input *policies.Input, s subject) ([]policies.Reason, error) {
 	denied, err := policy.Deny(ctx, input)
-	if err != nil || len(denied) == 0 || s.old == nil {
+	if err != nil || len(denied) == 0 || s.old == nil || s.enters {
 		return denied, err
 	}
 	before := s

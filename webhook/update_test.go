@@ -109,6 +109,49 @@ metadata:
 spec: {suspend: false, template: {metadata: {labels: {holdshort.dev/queue: z}}}}`,
 		},
 		{
+			name: "a Job whose foreign parent goes away enters its queue, and is cleaned",
+			old: `
+metadata:
+  name: a
+  labels: {holdshort.dev/queue: q, holdshort.dev/state: admitted}
+  annotations: {holdshort.dev/user: boss, holdshort.dev/reservation: "{}"}
+  ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: s, uid: u, controller: true}]
+spec: {suspend: true, template: {metadata: {annotations: {holdshort.dev/flavors: "{}"}}}}`,
+			job: `
+metadata:
+  name: a
+  labels: {holdshort.dev/queue: q, holdshort.dev/state: admitted}
+  annotations: {holdshort.dev/user: boss, holdshort.dev/reservation: "{}"}
+spec: {suspend: true, template: {metadata: {annotations: {holdshort.dev/flavors: "{}"}}}}`,
+			want: `
+metadata:
+  name: a
+  labels: {holdshort.dev/queue: q, holdshort.dev/state: queued}
+  annotations: {holdshort.dev/arrival: "` + stamp + `", holdshort.dev/user: alice}
+spec: {suspend: true, template: {metadata: {annotations: {}}}}`,
+		},
+		{
+			name: "a Job that leaves its queue leaves all behind that the ledger wrote",
+			old:  strings.Replace(admittedJob, "suspend: false", "suspend: true", 1),
+			job: strings.NewReplacer("suspend: false", "suspend: true",
+				"labels: {holdshort.dev/queue: q, holdshort.dev/state: admitted}", "labels: {holdshort.dev/priority: urgent, holdshort.dev/state: admitted}",
+				"annotations:\n    holdshort.dev/arrival", "annotations:\n    holdshort.dev/hold: \"true\"\n    holdshort.dev/arrival").Replace(admittedJob),
+			want: `
+metadata:
+  name: a
+  uid: u1
+  labels: {holdshort.dev/priority: urgent}
+  annotations: {holdshort.dev/hold: "true"}
+spec:
+  suspend: true
+  parallelism: 2
+  template:
+    metadata:
+      labels: {app: x}
+      annotations: {}
+` + admittedJob[strings.Index(admittedJob, "    spec:\n"):],
+		},
+		{
 			name: "who says why, in the same request, is not undone",
 			old:  admittedJob,
 			job:  `{metadata: {name: a, uid: u1, labels: {holdshort.dev/queue: q}, annotations: {holdshort.dev/bypass: emergency}}, spec: {suspend: true, parallelism: 2, template: {}}}`,
@@ -139,6 +182,7 @@ func TestPolicyOnUpdate(t *testing.T) {
 		return []policies.Reason{{Code: "team.example/TooBig", Message: "at most 2 pods"}}, nil
 	}
 	const queued = `{metadata: {name: a, labels: {holdshort.dev/queue: q, holdshort.dev/state: queued}}, spec: {suspend: true, parallelism: N, template: {}}}`
+	const parent = `ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: s, uid: u, controller: true}]`
 	pods := func(n string) string { return strings.Replace(queued, "N", n, 1) }
 	for _, c := range []struct {
 		name, old, job string
@@ -149,6 +193,8 @@ func TestPolicyOnUpdate(t *testing.T) {
 		{"a changed spec is denied", pods("2"), pods("3"), false, 2},
 		{"a changed queue is denied", pods("2"), strings.Replace(pods("3"), "queue: q", "queue: z", 1), false, 2},
 		{"what was denied before for the same reason may be edited", pods("4"), pods("3"), true, 2},
+		{"a Job that becomes ours is asked about as if it were new", strings.Replace(pods("3"), "name: a,", "name: a, "+parent+",", 1), pods("3"), false, 1},
+		{"a Job that is labelled is asked about as if it were new", strings.Replace(pods("3"), "holdshort.dev/queue: q, ", "", 1), pods("3"), false, 1},
 		{"what is being deleted is not asked about", strings.Replace(pods("2"), "name: a,", `name: a, deletionTimestamp: "2026-01-01T00:00:00Z",`, 1), pods("3"), true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,5 +204,20 @@ func TestPolicyOnUpdate(t *testing.T) {
 				t.Errorf("allowed %t after %d questions, want %t after %d", got.Allowed, len(policy.asked), c.allowed, c.asked)
 			}
 		})
+	}
+}
+
+func TestTheGarbageCollectorIsNeverRefused(t *testing.T) {
+	no := func(*policies.Input) ([]policies.Reason, error) {
+		return []policies.Reason{{Code: "team.example/No", Message: "not this one"}}, nil
+	}
+	req := request(t, `{metadata: {name: a, labels: {holdshort.dev/queue: q}}, spec: {suspend: true, template: {}}}`,
+		`{metadata: {name: a, labels: {holdshort.dev/queue: q}, ownerReferences: [{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, name: s, uid: u, controller: true}]}, spec: {suspend: true, template: {}}}`)
+	if got := handler(&fakePolicy{deny: no}).Handle(t.Context(), req); got.Allowed {
+		t.Error("the policy is not asked about a Job that becomes ours")
+	}
+	req.UserInfo.Username = "system:serviceaccount:kube-system:generic-garbage-collector"
+	if got := handler(&fakePolicy{deny: no}).Handle(t.Context(), req); !got.Allowed {
+		t.Errorf("refused: %s", got.Result.Message)
 	}
 }

@@ -37,9 +37,10 @@ func (s Scope) namespace(n policies.Namespace) bool {
 	return s.ManagedNamespaces == nil || s.ManagedNamespaces.Matches(labels.Set(n.Labels))
 }
 
-// ownedElsewhere looks at the controlling owner only. That the reference may be
-// forged gains nothing: who forges it could as well leave the label out, and
-// garbage collection removes a Job whose owner does not exist.
+// ownedElsewhere looks at the controlling owner only. The reference may be
+// forged, and stays where the API server does not know the owner's kind. That
+// gains nothing: who forges it could as well leave the label out, and a Job that
+// loses it enters its queue like one that is labelled just then.
 func ownedElsewhere(owners []metav1.OwnerReference) bool {
 	for _, owner := range owners {
 		if owner.Controller == nil || !*owner.Controller {

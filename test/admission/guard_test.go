@@ -19,6 +19,10 @@ import (
 func TestNoWayRound(t *testing.T) {
 	w := start(t, "")
 	w.guards(t)
+	t.Run("what is being deleted", w.deleting)
+	t.Run("entering a queue", func(t *testing.T) { w.entering(t, true) })
+	t.Run("leaving a queue", func(t *testing.T) { w.leaving(t, true) })
+	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
 	t.Run("mutating policies", w.mutating)
@@ -28,6 +32,10 @@ func TestNoWayRound(t *testing.T) {
 func TestNoWayRoundOnAnOlderServer(t *testing.T) {
 	w := start(t, older)
 	w.guards(t)
+	t.Run("what is being deleted", w.deleting)
+	t.Run("entering a queue", func(t *testing.T) { w.entering(t, false) })
+	t.Run("leaving a queue", func(t *testing.T) { w.leaving(t, false) })
+	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
 	t.Run("the table of what is ours, by the webhook's rules", func(t *testing.T) {
@@ -193,11 +201,14 @@ func (w *world) deletion(t *testing.T) {
 			}
 			return err
 		})
-		// Whoever finalizes it may change what it likes.
-		patch := `{"metadata":{"finalizers":null,"labels":{"holdshort.dev/queue":null}}}`
-		if _, err := w.admin.BatchV1().Jobs("doomed").Patch(ctx, "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			t.Errorf("finalizing: %v", err)
+		// Whoever finalizes it may, and takes nothing else along.
+		finalize := func(also string) error {
+			patch := `{"metadata":{"finalizers":null` + also + `}}`
+			_, err := w.admin.BatchV1().Jobs("doomed").Patch(ctx, "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			return err
 		}
+		refused(t, finalize(`,"labels":{"holdshort.dev/queue":null}`), "leaves it only while it is suspended")
+		refused(t, finalize(""), "")
 		eventually(t, "the namespace to be gone", func() error {
 			return stillThere(w.admin.CoreV1().Namespaces().Get(ctx, "doomed", metav1.GetOptions{}))
 		})

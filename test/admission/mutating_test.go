@@ -50,6 +50,7 @@ func (w *world) mutating(t *testing.T) {
 		yes := true
 		job.Spec.Suspend = &yes
 		delete(job.Labels, policies.LabelQueue)
+		job.Spec.Template.Annotations = map[string]string{"holdshort.dev/anything": "1", "other": "kept"}
 		w.create(t, w.alice, job)
 		if err := w.patch(t.Context(), w.alice, job.Name, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`); err != nil {
 			t.Fatal(err)
@@ -133,21 +134,29 @@ type keys struct {
 func compareKeys(t *testing.T, job *batchv1.Job, want keys) {
 	t.Helper()
 	got := keys{
-		Labels: job.Labels, Annotations: job.Annotations,
-		PodNotes: job.Spec.Template.Annotations, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
-	}
-	for key, value := range job.Spec.Template.Labels {
-		if strings.Contains(key, "controller-uid") || strings.Contains(key, "job-name") {
-			continue // the Job's own, added by the API server
-		}
-		if got.PodLabels == nil {
-			got.PodLabels = map[string]string{}
-		}
-		got.PodLabels[key] = value
+		Labels: ownLabels(job.Labels), Annotations: job.Annotations,
+		PodLabels: ownLabels(job.Spec.Template.Labels), PodNotes: job.Spec.Template.Annotations,
+		Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is stored (-want +got):\n%s", diff)
 	}
+}
+
+// ownLabels are those that the API server did not add to the template, which a
+// Job without labels of its own takes over from there.
+func ownLabels(all map[string]string) map[string]string {
+	var own map[string]string
+	for key, value := range all {
+		if strings.Contains(key, "controller-uid") || strings.Contains(key, "job-name") {
+			continue
+		}
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[key] = value
+	}
+	return own
 }
 
 type managedScope struct {

@@ -3,6 +3,7 @@
 package admission_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,21 @@ func (w *world) waitForGuard(t *testing.T) {
 			return errors.New("it is lifted")
 		}
 		return unlessRefused(err)
+	})
+	eventually(t, "forged charges to be refused", func() error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "forged", Labels: map[string]string{policies.LabelQueue: "q"}, Annotations: map[string]string{policies.AnnotationFlavors: "{}"},
+		}, Spec: probe.Spec.Template.Spec}
+		if _, err := w.admin.CoreV1().Pods("probe").Create(ctx, pod, metav1.CreateOptions{DryRun: dry}); unlessRefused(err) != nil || err == nil {
+			return fmt.Errorf("a pod: %w", cmp.Or(err, errors.New("it is created")))
+		}
+		job := newJob("forged")
+		job.Labels = map[string]string{"app": "x"} // without any, it gets those of its template
+		job.Spec.Template.Labels, job.Spec.Template.Annotations = pod.Labels, pod.Annotations
+		if _, err := jobs.Create(ctx, job, metav1.CreateOptions{DryRun: dry}); unlessRefused(err) != nil || err == nil {
+			return fmt.Errorf("a Job: %w", cmp.Or(err, errors.New("it is created")))
+		}
+		return nil
 	})
 }
 

@@ -58,9 +58,31 @@ say it. Nobody else's child, and the built-in controller runs it.
 request.userInfo.username != {{ include "holdshort.ledgerUser" . | toJson }}
 {{- end -}}
 
-{{/* CEL: garbage collection and finalizers never wait for us. */}}
+{{/*
+CEL: what is being deleted is not changed by us. It is guarded all the same: a
+finalizer keeps it, and what it holds, for as long as its owner likes.
+*/}}
 {{- define "holdshort.cel.notDeleting" -}}
 request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
+{{- end -}}
+
+{{/*
+CEL: the garbage collector. It takes the owner references away of what is left
+behind, and must not hang on a Job that comes into its queue that way.
+*/}}
+{{- define "holdshort.cel.collects" -}}
+request.userInfo.username in ['system:serviceaccount:kube-system:generic-garbage-collector', 'system:kube-controller-manager']
+{{- end -}}
+
+{{/*
+The namespaces in which pods are charged by what they carry: a queue's quota is
+one for the whole cluster, so these are more than the managed ones.
+*/}}
+{{- define "holdshort.chargedNamespaces" -}}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: [kube-system, kube-public, kube-node-lease, {{ .Release.Namespace }}]
 {{- end -}}
 
 {{/* The rule that every one of them matches on: Jobs, not their status. */}}
