@@ -135,7 +135,7 @@ func TestWhichMutatingPolicyIsInstalled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			objects := render(t, "holdshort", "ns", c.args...)
-			for _, name := range []string{"MutatingAdmissionPolicy/holdshort-queue", "MutatingAdmissionPolicyBinding/holdshort-queue", "MutatingAdmissionPolicy/holdshort-keep", "MutatingAdmissionPolicyBinding/holdshort-keep"} {
+			for _, name := range []string{"MutatingAdmissionPolicy/holdshort-queue", "MutatingAdmissionPolicyBinding/holdshort-queue", "MutatingAdmissionPolicy/holdshort-leave", "MutatingAdmissionPolicyBinding/holdshort-leave", "MutatingAdmissionPolicy/holdshort-keep", "MutatingAdmissionPolicyBinding/holdshort-keep"} {
 				got := ""
 				if objects[name] != nil {
 					got = objects[name].GetAPIVersion()
@@ -165,6 +165,7 @@ func TestValuesThatMakeNoSense(t *testing.T) {
 		{"a URL without TLS", "webhook.url=http://x:1", "url"},
 		{"a URL with a path", "webhook.url=https://x:1/path", "url"},
 		{"an unknown mode of certificates", "certs.mode=magic", "mode"},
+		{"nobody who makes the pods of Jobs", "admissionPolicies.jobControllers=null", "jobControllers"},
 		{"a policy file that is none", "policy.files.readme\\.txt=x", "readme.txt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,6 +219,22 @@ func TestTheRightsGoToWhoeverWritesAsTheLedger(t *testing.T) {
 				if diff := cmp.Diff([]any{c.want}, field(t, objects[name], "subjects")); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
+			}
+		})
+	}
+}
+
+func TestWhoMakesThePodsOfJobs(t *testing.T) {
+	const path = "ValidatingAdmissionPolicy/holdshort-pods"
+	for _, c := range []struct{ name, set, want string }{
+		{"the built-in controller", "", `["system:serviceaccount:kube-system:job-controller","system:kube-controller-manager"]`},
+		{"somebody else", "admissionPolicies.jobControllers={a,b}", `["a","b"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := field(t, render(t, "holdshort", "ns", "--set", c.set)[path], "spec", "validations").([]any)
+			got := rules[0].(map[string]any)["expression"].(string)
+			if !strings.HasSuffix(got, "request.userInfo.username in "+c.want) {
+				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
