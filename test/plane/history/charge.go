@@ -36,7 +36,7 @@ func (w *world) charged() charges {
 	sum, holding := charges{}, map[types.UID]charges{}
 	for _, pod := range w.sortedPods() {
 		into, owner := sum, w.jobs[jobOf(pod)]
-		if owner != nil && admitted(owner) {
+		if owner != nil && w.admitted(owner) {
 			if holding[owner.UID] == nil {
 				holding[owner.UID] = charges{}
 			}
@@ -45,21 +45,21 @@ func (w *world) charged() charges {
 		into.addPod(pod)
 	}
 	for uid, job := range w.jobs {
-		if admitted(job) {
-			sum.addLarger(claim(job), holding[uid])
+		if w.admitted(job) {
+			sum.addLarger(w.claim(job), holding[uid])
 		}
 	}
 	return sum
 }
 
-func admitted(job *batchv1.Job) bool {
-	return reservation(job) != nil && !suspended(job) && !over(job)
+func (w *world) admitted(job *batchv1.Job) bool {
+	return w.given[job.UID] != nil && !suspended(job) && !over(job)
 }
 
 // claim is what an admitted Job may run, by the requests it was admitted with.
-func claim(job *batchv1.Job) charges {
+func (w *world) claim(job *batchv1.Job) charges {
 	claimed := charges{}
-	r := reservation(job)
+	r := w.given[job.UID]
 	for _, set := range r.PodSets {
 		for name, flavor := range set.Flavors {
 			claimed[row{r.Queue, flavor, name}] += set.Requests[name] * mayRun(job)

@@ -32,13 +32,6 @@ type checker struct {
 	found      []Violation
 }
 
-// story is what one queued Job went through.
-type story struct {
-	last  *batchv1.Job
-	lifts int
-	pods  map[types.UID]bool
-}
-
 func (c *checker) event(e Event) {
 	switch {
 	case e.Change == Missed:
@@ -60,24 +53,41 @@ func (c *checker) event(e Event) {
 	}
 }
 
-// job judges a new version of a Job.
+// job judges a new version of a Job. What it did to get out of the queues that
+// are judged is judged too.
 func (c *checker) job(e Event, before *batchv1.Job) {
-	job, queue := e.Job, e.Job.Labels[policies.LabelQueue]
-	if !c.rules.judges(queue) {
+	job := e.Job
+	if !c.rules.judges(job.Labels[policies.LabelQueue]) && (before == nil || !c.rules.judges(before.Labels[policies.LabelQueue])) {
 		return
 	}
 	s := c.story(job.UID)
 	s.last = job
+	c.rewritten(e, before)
 	switch {
 	case suspended(job), over(job):
 	case before == nil && e.Change == Added:
-		c.report("authority", e, "created unsuspended, though in queue %q", queue)
+		c.report("authority", e, "created unsuspended, though in queue %q", job.Labels[policies.LabelQueue])
 	case before == nil:
 	case suspended(before):
 		s.lifts++
 		c.lift(e, before)
 	case !sameReservation(before, job):
 		c.report("once", e, "admitted again while it was not suspended")
+	}
+}
+
+// rewritten judges a change of what the ledger wrote for good: nobody changes a
+// reservation while the Job runs, nor, for then the ledger writes nothing more,
+// while it is being deleted.
+func (c *checker) rewritten(e Event, before *batchv1.Job) {
+	if before == nil {
+		return
+	}
+	runs := !suspended(before) && !suspended(e.Job)
+	was, there := before.Annotations[policies.AnnotationReservation]
+	is, still := e.Job.Annotations[policies.AnnotationReservation]
+	if (runs || before.DeletionTimestamp != nil) && (was != is || there != still) {
+		c.report("authority", e, "its reservation was changed, from %q to %q, while it was admitted or being deleted", was, is)
 	}
 }
 
@@ -95,7 +105,7 @@ func (c *checker) lift(e Event, before *batchv1.Job) {
 		return
 	}
 	sums := c.world.charged()
-	for _, k := range sortedRows(claim(job)) {
+	for _, k := range sortedRows(c.world.claim(job)) {
 		if limit, limited := c.rules.limit(k, e.Version); limited && sums[k] > limit {
 			c.report("quota", e, "queue %s then held %d of %s on flavor %s, and %d were allowed", k.queue, sums[k], k.resource, k.flavor, limit)
 		}
@@ -162,44 +172,6 @@ func (c *checker) devices(e Event) {
 			c.report("devices", e, "bound to node %s, whose pods then held %d of %s, and it has %d", node.Name, held[name], name, has[name])
 		}
 	}
-}
-
-func (c *checker) story(uid types.UID) *story {
-	if c.stories[uid] == nil {
-		c.stories[uid] = &story{pods: map[types.UID]bool{}}
-	}
-	return c.stories[uid]
-}
-
-// ranOnce judges whole stories, at the end.
-func (c *checker) ranOnce() {
-	uids := make([]types.UID, 0, len(c.stories))
-	for uid := range c.stories {
-		uids = append(uids, uid)
-	}
-	slices.Sort(uids)
-	for _, uid := range uids {
-		s := c.stories[uid]
-		if s.last == nil { // its pods were seen, itself never
-			continue
-		}
-		e := Event{Job: s.last}
-		if s.lifts != 1 {
-			c.report("ran-once", e, "admitted %d times", s.lifts)
-		}
-		if wants := s.last.Spec.Completions; wants != nil && len(s.pods) != int(*wants) {
-			c.report("ran-once", e, "made %d pods for %d completions", len(s.pods), *wants)
-		}
-		if !complete(s.last) {
-			c.report("ran-once", e, "did not complete")
-		}
-	}
-}
-
-func complete(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
-		return condition.Type == batchv1.JobComplete && condition.Status == corev1.ConditionTrue
-	})
 }
 
 func (c *checker) report(rule string, e Event, format string, args ...any) {

@@ -89,6 +89,22 @@ func copiedFrom(other string) func(*batchv1.Job) {
 	}
 }
 
+// forNothing writes a reservation of the Job's own that charges nobody.
+func forNothing(job *batchv1.Job) {
+	job.Annotations = map[string]string{policies.AnnotationReservation: fmt.Sprintf(`{"uid":%q,"queue":"research","time":1}`, job.UID)}
+}
+
+func beingDeleted(job *batchv1.Job) { now := metav1.Now(); job.DeletionTimestamp = &now }
+
+// rewrote is what is said of Job a when it went from one version to another.
+func rewrote(from, to func(*batchv1.Job)) string {
+	before, after := queuedJob("a"), queuedJob("a")
+	from(before)
+	to(after)
+	return fmt.Sprintf("its reservation was changed, from %q to %q, while it was admitted or being deleted",
+		before.Annotations[policies.AnnotationReservation], after.Annotations[policies.AnnotationReservation])
+}
+
 func lifted(job *batchv1.Job) { no := false; job.Spec.Suspend = &no }
 
 func completed(job *batchv1.Job) {
@@ -232,12 +248,47 @@ func TestCheck(t *testing.T) {
 		{
 			name: "a second admission needs a suspension before it",
 			tape: new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).job(Changed, queuedJob("a"), admittedAt(2)),
-			want: []string{"once: job/ns/a at version 3: admitted again while it was not suspended"},
+			want: []string{
+				"authority: job/ns/a at version 3: " + rewrote(admittedAt(1), admittedAt(2)),
+				"once: job/ns/a at version 3: admitted again while it was not suspended",
+			},
 		},
 		{
 			name: "and with one it is fine",
 			tape: new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).
 				job(Changed, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(2)),
+		},
+		{
+			name: "a reservation that a running Job rewrites is named, and charged as it was",
+			tape: new(tape).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
+				job(Changed, queuedJob("a"), admittedAt(1)).
+				job(Changed, queuedJob("a"), admittedAt(1), forNothing).
+				job(Changed, queuedJob("b"), admittedAt(2)),
+			rules: Rules{Limits: limit(2)},
+			want: []string{
+				"authority: job/ns/a at version 4: " + rewrote(admittedAt(1), forNothing),
+				"quota: job/ns/b at version 5: queue research then held 4 of nvidia.com/gpu on flavor h100, and 2 were allowed",
+			},
+		},
+		{
+			name: "so is one that it throws away as it is being deleted, from its queue too",
+			tape: new(tape).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
+				job(Changed, queuedJob("a"), admittedAt(1)).
+				job(Changed, queuedJob("a"), admittedAt(1), beingDeleted).
+				job(Changed, queuedJob("a"), lifted, beingDeleted, func(job *batchv1.Job) { job.Labels = nil }).
+				job(Changed, queuedJob("b"), admittedAt(2)),
+			rules: Rules{Limits: limit(2), Queues: []string{"research"}},
+			want: []string{
+				"authority: job/ns/a at version 5: " + rewrote(admittedAt(1), lifted),
+				"quota: job/ns/b at version 6: queue research then held 4 of nvidia.com/gpu on flavor h100, and 2 were allowed",
+			},
+		},
+		{
+			name: "the ledger takes a reservation back with the suspension",
+			tape: new(tape).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
+				job(Changed, queuedJob("a"), admittedAt(1)).job(Changed, queuedJob("a")).
+				job(Changed, queuedJob("b"), admittedAt(2)),
+			rules: Rules{Limits: limit(2)},
 		},
 		{
 			name: "a finished Job is not admitted",

@@ -6,13 +6,17 @@
 // the order in which they were written. Record with Start, wait with Flush,
 // judge with Check.
 //
+// A Job is charged by the reservation that it was lifted with: what it says of
+// itself later may be forged.
+//
 // Check is pure, over a list of events, and counts for itself: it shares no
 // code with the ledger but the names of labels and the form of the reservation.
 // Rules it knows, by the names that its violations carry:
 //
 //	quota          at every admission, charges of a queue's flavor and resource ≤ the limit
 //	devices        whenever a pod is bound: what the node's pods hold ≤ allocatable
-//	authority      a queued Job starts suspended, and is lifted with its own reservation or a bypass
+//	authority      a queued Job starts suspended, is lifted with its own reservation or a bypass,
+//	               and nobody changes that reservation while it runs or is being deleted
 //	once           no second admission of a Job that was not suspended in between
 //	terminal       no admission of a Job that is finished or being deleted
 //	unschedulable  no pod of an admitted Job was ever found unschedulable

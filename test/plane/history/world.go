@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/resource"
+
+	"github.com/holdshort/holdshort/ledger/demand"
 )
 
 // world is the objects at one moment of the history.
@@ -16,20 +18,35 @@ type world struct {
 	jobs  map[types.UID]*batchv1.Job
 	pods  map[types.UID]*corev1.Pod
 	nodes map[string]*corev1.Node
+	// given is what each Job was lifted with, whatever has become of it since.
+	given map[types.UID]*demand.Reservation
 }
 
 func newWorld() *world {
-	return &world{map[types.UID]*batchv1.Job{}, map[types.UID]*corev1.Pod{}, map[string]*corev1.Node{}}
+	return &world{map[types.UID]*batchv1.Job{}, map[types.UID]*corev1.Pod{}, map[string]*corev1.Node{}, map[types.UID]*demand.Reservation{}}
 }
 
 func (w *world) apply(e Event) {
 	switch {
 	case e.Job != nil:
+		w.remember(e)
 		put(w.jobs, e.Job.UID, e.Job, e.Change)
 	case e.Pod != nil:
 		put(w.pods, e.Pod.UID, e.Pod, e.Change)
 	case e.Node != nil:
 		put(w.nodes, e.Node.Name, e.Node, e.Change)
+	}
+}
+
+// remember the reservation of a Job at the version that lifted it, or at the
+// first one that was seen of it. What it says of itself later is hearsay.
+func (w *world) remember(e Event) {
+	before := w.jobs[e.Job.UID]
+	switch {
+	case e.Change == Deleted, suspended(e.Job):
+		delete(w.given, e.Job.UID)
+	case before == nil, suspended(before):
+		w.given[e.Job.UID] = reservation(e.Job)
 	}
 }
 
