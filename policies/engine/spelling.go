@@ -43,7 +43,7 @@ func checkSpelling(compiler *ast.Compiler) (problems, warnings []Problem) {
 			if !known || len(problem) > 0 {
 				break
 			}
-			if message, try := s.checkName(module, rule); message != "" {
+			if message, try := s.checkName(rule); message != "" {
 				problems = append(problems, problemAt(rule.Location, CodeContract, message, try))
 			}
 		}
@@ -140,7 +140,7 @@ func typoOf(name string, known []string) string {
 // checkName: a rule that is nearly an entrypoint and that no other rule reads is
 // a misspelt one. catalog and classify hold nothing but fields of the contract
 // and what those read.
-func (s *spelling) checkName(module *ast.Module, rule *ast.Rule) (message, try string) {
+func (s *spelling) checkName(rule *ast.Rule) (message, try string) {
 	path := fullPath(rule)
 	if len(path) < 3 || path[1] != "policy" || strings.HasSuffix(path[len(path)-1], locatedSuffix) {
 		return "", ""
