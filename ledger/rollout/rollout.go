@@ -115,6 +115,9 @@ func (r *Rollout) look(ctx context.Context) {
 	r.unkept = &bundle
 	r.status.activated(revision, r.Now())
 	r.Log.Info("policy is in force", "revision", revision.Digest(), "source", revision.Source())
+	for _, warning := range revision.Warnings() {
+		r.Log.Info("policy warning", "at", at(warning), "message", warning.Message, "try", warning.Try)
+	}
 	r.event(ctx, "Normal", "PolicyActivated", "revision "+revision.Digest()+" from "+revision.Source()+" is in force")
 }
 

@@ -165,3 +165,17 @@ func TestAKeptBundleComesBackAsItWas(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsAllowedButProbablyNotMeantIsShown(t *testing.T) {
+	c := cluster(t)
+	source := &memory{files: map[string][]byte{
+		"data.yaml": []byte(goodData), "aside.rego": []byte("package holdshort.elsewhere\n\nx := 1\n"),
+	}}
+	r := rolloutOn(c, source)
+	r.look(t.Context())
+	r.settled(t.Context())
+	warnings := statusOf(t, c).Active.Warnings
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0].At, "aside.rego") {
+		t.Errorf("warnings are %+v, want one at aside.rego", warnings)
+	}
+}

@@ -31,6 +31,7 @@ type status struct {
 func (s *status) activated(revision *engine.Revision, now time.Time) {
 	next := v1alpha1.Revision{
 		Digest: revision.Digest(), Source: revision.Source(), Time: metav1.NewTime(now), Verdict: "Active",
+		Warnings: listed(revision.Warnings()),
 	}
 	if s.want.Active != nil && s.want.Active.Digest == next.Digest {
 		return
@@ -70,11 +71,13 @@ func problems(err error) []v1alpha1.PolicyProblem {
 	if !errors.As(err, &bad) {
 		return []v1alpha1.PolicyProblem{{At: "bundle", Message: err.Error()}}
 	}
+	return listed(bad.Problems)
+}
+
+// listed is problems as the status shows them.
+func listed(found []engine.Problem) []v1alpha1.PolicyProblem {
 	var list []v1alpha1.PolicyProblem
-	for _, p := range bad.Problems {
-		if len(list) == problemsMax {
-			break
-		}
+	for _, p := range found[:min(len(found), problemsMax)] {
 		list = append(list, v1alpha1.PolicyProblem{At: at(p), Message: p.Message, Try: p.Try})
 	}
 	return list

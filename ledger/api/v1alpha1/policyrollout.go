@@ -20,6 +20,10 @@ type Revision struct {
 	// +optional
 	// +listType=atomic
 	Errors []PolicyProblem `json:"errors,omitempty"`
+	// Warnings are what is allowed but probably not meant, at most 20.
+	// +optional
+	// +listType=atomic
+	Warnings []PolicyProblem `json:"warnings,omitempty"`
 }
 
 // PolicyProblem is one thing that is wrong with a bundle.
