@@ -149,7 +149,11 @@ spec:
     metadata:
       labels: {app: x}
       annotations: {}
-` + admittedJob[strings.Index(admittedJob, "    spec:\n"):],
+    spec:
+      nodeSelector: {disk: ssd, gpu: h100}
+      tolerations: [{key: mine, operator: Exists, tolerationSeconds: 30}, {key: nvidia.com/gpu, operator: Exists}]
+      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
+`,
 		},
 		{
 			name: "who says why, in the same request, is not undone",
