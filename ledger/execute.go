@@ -200,9 +200,5 @@ func flavorNames(flavors map[string]string) string {
 }
 
 func (l *Loop) event(job *batchv1.Job, kind, why, action, note string) {
-	const noteBytesMax = 1024 // what the API takes
-	if len(note) > noteBytesMax {
-		note = note[:noteBytesMax]
-	}
-	l.Events.Eventf(job, nil, kind, why, action, "%s", note)
+	l.Events.Eventf(job, nil, kind, why, action, "%s", reason.Note(note))
 }

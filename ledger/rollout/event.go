@@ -9,21 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/reason"
 )
 
 // event tells something on the PolicyRollout. It is written here and not by the
 // usual recorder, which counts events of one reason as one and keeps only the
 // first text: two bad policies after each other are bad in different rows.
 func (r *Rollout) event(ctx context.Context, kind, why, note string) {
-	const noteBytesMax = 1024 // what the API takes
-	if len(note) > noteBytesMax {
-		note = note[:noteBytesMax]
-	}
 	event := &eventsv1.Event{
 		// Events about objects without a namespace stand in this one.
 		ObjectMeta: metav1.ObjectMeta{GenerateName: v1alpha1.PolicyRolloutName + "-", Namespace: metav1.NamespaceDefault},
 		EventTime:  metav1.NewMicroTime(r.Now()),
-		Type:       kind, Reason: why, Note: note, Action: "Activate",
+		Type:       kind, Reason: why, Note: reason.Note(note), Action: "Activate",
 		ReportingController: "holdshort.dev/policy", ReportingInstance: r.Kept.Name.String(),
 		Regarding: corev1.ObjectReference{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: "PolicyRollout", Name: v1alpha1.PolicyRolloutName,

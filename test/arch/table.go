@@ -149,7 +149,7 @@ func shell() []Row {
 		},
 		{
 			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
-			Ours: []string{"ledger/api/v1alpha1", "policies", "policies/engine"}, Third: plus(kube, logr),
+			Ours: []string{"ledger/api/v1alpha1", "ledger/reason", "policies", "policies/engine"}, Third: plus(kube, logr),
 			Never: "decide, book and the loop: a policy is judged by itself",
 		},
 		{
