@@ -25,7 +25,7 @@ const (
 	// book's check of itself.
 	auditEvery = time.Minute
 	// statusEvery is how often one Queue's status may be written.
-	statusEvery = time.Second
+	statusEvery = 2 * time.Second
 	// explainPerSecond is how many Jobs may be told why they wait, and
 	// explainBurst how many at once.
 	explainPerSecond, explainBurst = 10, 20

@@ -31,8 +31,8 @@ type published struct {
 	writing bool
 }
 
-// publish writes the status of the queues that changed, each at most once a
-// second; it returns when the next one is due.
+// publish writes the status of the queues that changed, each at most every two
+// seconds; it returns when the next one is due.
 func (l *Loop) publish(plan decide.Result, now time.Time) time.Duration {
 	next := auditEvery
 	line := linesOf(plan)

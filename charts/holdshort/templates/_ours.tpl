@@ -93,3 +93,26 @@ matchExpressions:
   resources: [jobs]
   scope: Namespaced
 {{- end -}}
+
+{{/*
+CEL: what a Job that enters a queue has no business to bring along, for people
+to read. Where a mutating policy or the webhook was asked before, there is
+nothing left of it. The argument is what else an annotation k may be.
+*/}}
+{{- define "holdshort.cel.smuggled" -}}
+variables.labels.filter(k, k.startsWith('holdshort.dev/')
+    && !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
+    && !(k == 'holdshort.dev/state' && variables.labels[k] == 'queued')
+).map(k, 'label ' + k)
++ variables.annotations.filter(k, k.startsWith('holdshort.dev/')
+    && !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival'])
+    && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
+    {{ . }}
+).map(k, 'annotation ' + k)
++ variables.podLabels.filter(k, k.startsWith('holdshort.dev/') && k != 'holdshort.dev/priority'
+    && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
+).map(k, 'label ' + k + ' of the pod template')
++ variables.podAnnotations.filter(k, k.startsWith('holdshort.dev/')
+    && !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/bypass'])
+).map(k, 'annotation ' + k + ' of the pod template')
+{{- end -}}

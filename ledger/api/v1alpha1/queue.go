@@ -21,7 +21,7 @@ type QueueSpec struct {
 	Hold QueueHold `json:"hold,omitempty"`
 }
 
-// QueueStatus is published by the ledger, at most once a second.
+// QueueStatus is published by the ledger, at most every two seconds.
 type QueueStatus struct {
 	// Pending is how many Jobs wait.
 	// +optional
