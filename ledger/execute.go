@@ -172,7 +172,9 @@ func state(code reason.Code) string {
 func (l *Loop) told(t *tracked, w written) {
 	switch {
 	case w.admit != nil:
-		l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
+		if l.admitted.AllowN(l.Now(), 1) {
+			l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
+		}
 	case w.suspend != nil:
 		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
 	case w.explain != nil:

@@ -32,6 +32,10 @@ const (
 	// explainAfter is how long a reason must have stood before it is written:
 	// most reasons of the first moments are gone before anybody could read them.
 	explainAfter = 300 * time.Millisecond
+	// admittedPerSecond is how many admissions get an event, and admittedBurst how
+	// many at once: an event costs the API server as much as the admission itself,
+	// and says nothing that the Job does not carry.
+	admittedPerSecond, admittedBurst = 10, 50
 	// refusedPause is how long a Job waits after the API server refused to let
 	// it be admitted; doubled each time up to refusedPauseMax.
 	refusedPause, refusedPauseMax = 5 * time.Second, 5 * time.Minute

@@ -53,6 +53,7 @@ type Loop struct {
 	work      chan func(context.Context)
 	writer    apply.Writer
 	explain   *rate.Limiter
+	admitted  *rate.Limiter         // events only
 	published map[string]*published // by queue
 	synced    chan struct{}         // closed once everything was seen
 	since     time.Time             // when that was
@@ -86,6 +87,7 @@ func New(o Options) *Loop {
 		work:      make(chan func(context.Context), 4*inFlightMax),
 		writer:    apply.Writer{Client: o.Client},
 		explain:   rate.NewLimiter(explainPerSecond, explainBurst),
+		admitted:  rate.NewLimiter(admittedPerSecond, admittedBurst),
 		synced:    make(chan struct{}),
 		published: map[string]*published{},
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/apply"
@@ -197,5 +198,30 @@ func TestQueuesArePublishedOnceASecondAndOnlyWhenTheyChanged(t *testing.T) {
 	b.step()
 	if now := queue(); now.ResourceVersion != second.ResourceVersion {
 		t.Error("published though nothing changed")
+	}
+}
+
+func TestManyAdmissionsAtOnceAreNotAsManyEvents(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": strings.Replace(loopPolicy, "nvidia.com/gpu: 4", "nvidia.com/gpu: 400", 1)})
+	b.inbox.put(func(batch *batch) { batch.nodes["n1"] = node("n1", 400) })
+	noted := func() int { return len(b.Events.(*events.FakeRecorder).Events) }
+	const jobs = admittedBurst + 20
+	for i := range jobs {
+		b.create(fmt.Sprintf("job-%d", i), 1)
+	}
+	b.step()
+	b.step()
+	for i := range jobs {
+		b.wantAdmitted(map[string]bool{fmt.Sprintf("job-%d", i): true})
+	}
+	if got := noted(); got != admittedBurst {
+		t.Errorf("%d events for %d admissions, want %d", got, jobs, admittedBurst)
+	}
+	b.now = b.now.Add(time.Second)
+	b.create("later", 1)
+	b.step()
+	b.step()
+	if got := noted(); got != admittedBurst+1 {
+		t.Errorf("%d events, want one more, a second later", got)
 	}
 }

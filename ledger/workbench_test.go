@@ -86,7 +86,7 @@ func newBench(t *testing.T, files map[string]string) *bench {
 func node(name string, gpus int64) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
 	n.Status.Allocatable = corev1.ResourceList{
-		"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI), "pods": resource.MustParse("100"),
+		"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI), "pods": resource.MustParse("1000"),
 	}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	return n
