@@ -46,7 +46,7 @@ func TestNoWayRoundOnAnOlderServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("the table of what is ours, by the validating policy", func(t *testing.T) {
-		w.table(t, w.refusedBy("ValidatingAdmissionPolicy 'holdshort-jobs'"))
+		w.table(t, w.refusedBy("ValidatingAdmissionPolicy 'holdshort-new-jobs'"))
 	})
 }
 
