@@ -41,6 +41,9 @@ func (l *Loop) admit(a *effect.Admit) {
 	if t == nil || l.standing.busy[string(t.raw.UID)] || t.job != a.Job {
 		return // decided on something that is no longer so; the next round sees it
 	}
+	if l.unstart(t) {
+		return // then it is decided again
+	}
 	l.book.Assume(a.Job, a.Reservation)
 	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
@@ -55,6 +58,22 @@ func (l *Loop) suspend(s *effect.Suspend) {
 	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})
+}
+
+// unstart makes the template of a suspended Job mutable again, for its next
+// flavor or for an edit, where the Job controller does not do so. It tells
+// whether that comes before anything else.
+func (l *Loop) unstart(t *tracked) bool {
+	if !apply.Started(t.raw) || l.refused[t.raw.UID] != nil {
+		return false
+	}
+	if len(l.standing.busy) >= inFlightMax {
+		return true // in a later round
+	}
+	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+		return written{outcome: l.writer.Unstart(ctx, raw)}
+	})
+	return true
 }
 
 // fly gives a Job to the writers; until they report, no other write is made.
@@ -139,7 +158,7 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 			t.waits, t.waitsSince = w.Reason.Code, now
 		}
 		label := state(w.Reason.Code)
-		if l.standing.busy[string(t.raw.UID)] || (t.job.MessageCode == w.Reason.Code && t.job.State == label) {
+		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || (t.job.MessageCode == w.Reason.Code && t.job.State == label) {
 			continue
 		}
 		if stood := now.Sub(t.waitsSince); stood < explainAfter {

@@ -47,7 +47,7 @@ type podChange struct {
 type written struct {
 	uid     types.UID
 	outcome apply.Outcome
-	admit   *effect.Admit   // one of the three is set
+	admit   *effect.Admit   // at most one of the three is set
 	suspend *effect.Suspend //
 	explain *effect.Explain //
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -223,5 +224,39 @@ func TestManyAdmissionsAtOnceAreNotAsManyEvents(t *testing.T) {
 	b.step()
 	if got := noted(); got != admittedBurst+1 {
 		t.Errorf("%d events, want one more, a second later", got)
+	}
+}
+
+func TestASuspendedJobThatStillCountsAsStartedIsFreedOfThat(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.create("held", 1)
+	b.create("stopping", 1)
+	for name, suspension := range map[string]corev1.ConditionStatus{"held": corev1.ConditionTrue, "stopping": corev1.ConditionFalse} {
+		job, _ := b.get(name)
+		job.Annotations = map[string]string{policies.AnnotationHold: "true"}
+		if err := b.store.Update(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		job.Status.StartTime = &metav1.Time{Time: b.now}
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: suspension}}
+		if err := b.store.Status().Update(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		b.watch(name)
+	}
+	b.step()
+	if job, _ := b.get("held"); job.Status.StartTime != nil {
+		t.Errorf("a held Job keeps its start time, and with it an immutable template")
+	}
+	if job, _ := b.get("stopping"); job.Status.StartTime == nil {
+		t.Errorf("a Job whose suspension the Job controller has not seen is touched")
+	}
+	patches := 0
+	b.answer = func() error { patches++; return nil }
+	for range 3 {
+		b.step()
+	}
+	if patches != 0 {
+		t.Errorf("%d patches more", patches)
 	}
 }

@@ -89,6 +89,11 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	})
 }
 
+// UnstartPatch is a patch of the status: it removes the time of the last start.
+func UnstartPatch(job *batchv1.Job) []byte {
+	return fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q},"status":{"startTime":null}}`, job.UID, job.ResourceVersion)
+}
+
 // ExplainPatch writes why a Job waits, and its arrival if the webhook never
 // stamped it.
 func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {

@@ -3,9 +3,11 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,7 +56,23 @@ func (w *Writer) Admit(ctx context.Context, job *batchv1.Job, admit effect.Admit
 	if err != nil {
 		return Outcome{Status: Refused, Job: job, Err: err}
 	}
-	return w.patch(ctx, job, patch)
+	return w.patch(ctx, job, patch, "")
+}
+
+// Started tells whether a suspended Job still counts as started, so that its
+// template is immutable: before 1.36 the Job controller leaves status.startTime
+// behind when it has seen a suspension.
+func Started(job *batchv1.Job) bool {
+	return job.Spec.Suspend != nil && *job.Spec.Suspend && job.Status.StartTime != nil && job.Status.Active == 0 &&
+		slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue
+		})
+}
+
+// Unstart takes back that a suspended Job has started, as newer Job controllers
+// do themselves.
+func (w *Writer) Unstart(ctx context.Context, job *batchv1.Job) Outcome {
+	return w.patch(ctx, job, UnstartPatch(job), "status")
 }
 
 // Suspend writes a taking back.
@@ -63,7 +81,7 @@ func (w *Writer) Suspend(ctx context.Context, job *batchv1.Job, suspend effect.S
 	if err != nil {
 		return Outcome{Status: Refused, Job: job, Err: err}
 	}
-	return w.patch(ctx, job, patch)
+	return w.patch(ctx, job, patch, "")
 }
 
 // Explain writes why a Job waits.
@@ -72,16 +90,17 @@ func (w *Writer) Explain(ctx context.Context, job *batchv1.Job, explain effect.E
 	if err != nil {
 		return Outcome{Status: Refused, Job: job, Err: err}
 	}
-	return w.patch(ctx, job, patch)
+	return w.patch(ctx, job, patch, "")
 }
 
-// patch sends one merge patch until its outcome is known or ctx ends.
-func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte) Outcome {
+// patch sends one merge patch, to a subresource if one is named, until its
+// outcome is known or ctx ends.
+func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte, subresource string) Outcome {
 	pause := w.pauses()
 	for try := 1; ; try++ {
 		written := &batchv1.Job{}
 		written.Namespace, written.Name = job.Namespace, job.Name
-		err := w.Client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+		err := w.send(ctx, written, client.RawPatch(types.MergePatchType, patch), subresource)
 		switch {
 		case err == nil:
 			return Outcome{Status: Done, Job: written}
@@ -102,6 +121,13 @@ func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte) Outc
 			return outcome
 		}
 	}
+}
+
+func (w *Writer) send(ctx context.Context, job *batchv1.Job, patch client.Patch, subresource string) error {
+	if subresource == "" {
+		return w.Client.Patch(ctx, job, patch, client.FieldOwner(FieldManager))
+	}
+	return w.Client.SubResource(subresource).Patch(ctx, job, patch, client.FieldOwner(FieldManager))
 }
 
 // compare reads the Job again after an unclear answer. As long as it is the

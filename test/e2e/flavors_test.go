@@ -36,6 +36,8 @@ func flavorNodes() []cluster.NodeSpec {
 	}
 }
 
+// addNodes adds machines till the test ends, and its pods with it: those of a
+// machine that is gone would stay for a minute.
 func addNodes(t *testing.T, ctx context.Context, s *stories.Scene, nodes []cluster.NodeSpec) {
 	t.Helper()
 	for _, node := range nodes {
@@ -46,6 +48,7 @@ func addNodes(t *testing.T, ctx context.Context, s *stories.Scene, nodes []clust
 			}
 		})
 	}
+	t.Cleanup(func() { cleanUp(t, s) })
 }
 
 func TestS4JobsFillTheFirstFlavorThenTheSecond(t *testing.T) {
@@ -112,25 +115,70 @@ func TestS4ConflictingWishesAreHeldWithAReason(t *testing.T) {
 
 func TestAnOwnerHoldsARunningJobEditsItAndLetsItGoAgain(t *testing.T) {
 	ctx, s := scene(t, "mixed", flavorPolicy)
+	heldEditedAndLetGo(t, ctx, s)
+}
+
+func heldEditedAndLetGo(t *testing.T, ctx context.Context, s *stories.Scene) {
 	addNodes(t, ctx, s, flavorNodes())
 	_, err := s.Apply(ctx, job{name: "moves", queue: "mixed", pods: 2, gpus: 1}.yaml())
 	must(t, err)
 	must(t, s.Running(ctx, "moves", 2))
 	wantPods(t, ctx, s, "moves", "new-1", "new", true)
-
-	_, err = s.Kubectl(ctx, "annotate", "job", "moves", "holdshort.dev/hold=please")
-	must(t, err)
-	must(t, s.Eventually(ctx, "its pods are gone", func(ctx context.Context) (bool, string) {
-		pods, err := s.Pods(ctx, "moves")
-		return err == nil && len(pods) == 0, fmt.Sprint(len(pods), err)
-	}))
-	must(t, s.Waits(ctx, "moves", "HeldByOwner"))
+	hold(t, ctx, s, "moves")
 
 	// Growing is refused while it runs; held, it is an edit like any other.
-	_, err = s.Kubectl(ctx, "patch", "job", "moves", "--type=merge", "-p", `{"spec":{"parallelism":1,"template":{"spec":{"nodeSelector":{"kind":"old"}}}}}`)
-	must(t, err)
+	must(t, s.Eventually(ctx, "it takes an edit", func(ctx context.Context) (bool, string) {
+		_, err := s.Kubectl(ctx, "patch", "job", "moves", "--type=merge", "-p", `{"spec":{"parallelism":1,"template":{"spec":{"nodeSelector":{"kind":"old"}}}}}`)
+		return err == nil, fmt.Sprint(err)
+	}))
 	_, err = s.Kubectl(ctx, "annotate", "job", "moves", "holdshort.dev/hold-")
 	must(t, err)
 	must(t, s.Running(ctx, "moves", 1))
 	wantPods(t, ctx, s, "moves", "old-1", "old", false)
+}
+
+// hold has a Job's owner hold it, and waits until its pods are gone.
+func hold(t *testing.T, ctx context.Context, s *stories.Scene, name string) {
+	t.Helper()
+	_, err := s.Kubectl(ctx, "annotate", "job", name, "holdshort.dev/hold=please")
+	must(t, err)
+	must(t, s.Eventually(ctx, "its pods are gone", func(ctx context.Context) (bool, string) {
+		pods, err := s.Pods(ctx, name)
+		return err == nil && len(pods) == 0, fmt.Sprint(len(pods), err)
+	}))
+	must(t, s.Waits(ctx, name, "HeldByOwner"))
+}
+
+func TestAJobThatRanGoesOnOnAnotherFlavorOrLeavesItsQueue(t *testing.T) {
+	ctx, s := scene(t, "mixed", flavorPolicy)
+	anotherFlavorOrNone(t, ctx, s)
+}
+
+func anotherFlavorOrNone(t *testing.T, ctx context.Context, s *stories.Scene) {
+	addNodes(t, ctx, s, flavorNodes())
+	for _, name := range []string{"moves", "leaves"} {
+		_, err := s.Apply(ctx, job{name: name, queue: "mixed", pods: 2, gpus: 1}.yaml())
+		must(t, err)
+		must(t, s.Running(ctx, name, 2))
+		wantPods(t, ctx, s, name, "new-1", "new", true)
+	}
+	hold(t, ctx, s, "moves")
+	_, err := s.Apply(ctx, job{name: "takes-its-place", queue: "mixed", pods: 2, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "takes-its-place", 2))
+	_, err = s.Kubectl(ctx, "annotate", "job", "moves", "holdshort.dev/hold-")
+	must(t, err)
+	must(t, s.Running(ctx, "moves", 2))
+	wantPods(t, ctx, s, "moves", "old-1", "old", false)
+
+	hold(t, ctx, s, "leaves")
+	must(t, s.Eventually(ctx, "it may leave its queue", func(ctx context.Context) (bool, string) {
+		_, err := s.Kubectl(ctx, "label", "job", "leaves", "holdshort.dev/queue-")
+		return err == nil, fmt.Sprint(err)
+	}))
+	left, err := s.Job(ctx, "leaves")
+	must(t, err)
+	if flavors, found := left.Spec.Template.Annotations["holdshort.dev/flavors"]; found {
+		t.Errorf("it left its queue, but its pods would still be charged there, on %s", flavors)
+	}
 }

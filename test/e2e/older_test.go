@@ -61,6 +61,14 @@ func TestAnOlderServer(t *testing.T) {
 			t.Errorf("a forgery came through: %v", a)
 		}
 	})
+	t.Run("an owner holds a running Job, edits it and lets it go again", func(t *testing.T) {
+		ctx, s := on(t, env, "mixed", flavorPolicy)
+		heldEditedAndLetGo(t, ctx, s)
+	})
+	t.Run("a Job that ran goes on on another flavor, or leaves its queue", func(t *testing.T) {
+		ctx, s := on(t, env, "mixed", flavorPolicy)
+		anotherFlavorOrNone(t, ctx, s)
+	})
 	t.Run("with the manager stopped labelled Jobs are refused and others are not", func(t *testing.T) {
 		ctx, s := on(t, env, "guard", guardPolicy)
 		s.Manager.Stop()
