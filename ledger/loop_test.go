@@ -171,7 +171,7 @@ func TestADeviceOfAPodThatWasDeletedByForceIsFreeAWhileLater(t *testing.T) {
 	}
 }
 
-func TestQueuesArePublishedOnceASecondAndOnlyWhenTheyChanged(t *testing.T) {
+func TestQueuesArePublishedNowAndThenAndOnlyWhenTheyChanged(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
 	queue := func() (q v1alpha1.Queue) {
 		if err := b.store.Get(t.Context(), types.NamespacedName{Name: "research"}, &q); err != nil {
@@ -258,5 +258,44 @@ func TestASuspendedJobThatStillCountsAsStartedIsFreedOfThat(t *testing.T) {
 	}
 	if patches != 0 {
 		t.Errorf("%d patches more", patches)
+	}
+}
+
+func TestAPodElsewhereIsNotAJobsPod(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.create("train", 1)
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"train": true})
+	pod := func(name, namespace string) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}}
+		controller := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "uid-train", Controller: &controller}}
+		p.Spec.NodeName = "n1"
+		p.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")},
+		}}}
+		return p
+	}
+	charged := func() (total int64) {
+		for key, amount := range b.book.Usage() {
+			if key.Resource == "nvidia.com/gpu" {
+				total += amount
+			}
+		}
+		return total
+	}
+	b.inbox.put(func(batch *batch) {
+		batch.pods["mine"] = podChange{pod: pod("mine", "a")}
+		batch.pods["forged"] = podChange{pod: pod("forged", "b")}
+	})
+	b.step()
+	if got := charged(); got != 1 {
+		t.Errorf("the queue is charged %d GPUs, want 1: the pod in namespace b is none of the Job's", got)
+	}
+	b.inbox.put(func(batch *batch) { batch.pods["second"] = podChange{pod: pod("second", "a")} })
+	b.step()
+	if got := charged(); got != 2 {
+		t.Errorf("the queue is charged %d GPUs, want 2: the second pod is the Job's own", got)
 	}
 }

@@ -103,6 +103,9 @@ func (l *Loop) observePod(uid types.UID, change podChange) {
 	case change.gone:
 		l.ghosts[uid] = l.Now().Add(ghostStands)
 	default:
+		if t := l.jobs[types.UID(seen.JobUID)]; t != nil && t.raw.Namespace != seen.Namespace {
+			seen.JobUID = "" // an owner elsewhere is none: garbage collection will take the pod
+		}
 		l.book.SetPod(seen)
 	}
 }
