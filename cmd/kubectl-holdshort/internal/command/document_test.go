@@ -49,13 +49,26 @@ func TestDocumentHasTheCommands(t *testing.T) {
 // have are left to kubectl.
 func manual(root *cobra.Command) string {
 	var b strings.Builder
-	for _, c := range root.Commands() {
-		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", c.Name(), strings.TrimSuffix(c.Short, "."))
-		fmt.Fprintf(&b, "```\nkubectl holdshort %s\n```\n\n", c.Use)
+	for _, c := range leaves(root) {
+		path := strings.TrimPrefix(c.CommandPath(), "kubectl holdshort ")
+		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", path, strings.TrimSuffix(c.Short, "."))
+		fmt.Fprintf(&b, "```\nkubectl holdshort %s\n```\n\n", strings.TrimSuffix(path, c.Name())+c.Use)
 		if flags := c.LocalNonPersistentFlags().FlagUsages(); flags != "" {
 			fmt.Fprintf(&b, "```\n%s```\n\n", flags)
 		}
 	}
 	b.WriteString("All take kubectl's own flags for the cluster, such as `-n`, `--context`, `--kubeconfig` and `--as`.\n")
 	return b.String()
+}
+
+// leaves are the commands that do something, those of groups too.
+func leaves(group *cobra.Command) []*cobra.Command {
+	var found []*cobra.Command
+	for _, c := range group.Commands() {
+		if c.Runnable() {
+			found = append(found, c)
+		}
+		found = append(found, leaves(c)...)
+	}
+	return found
 }

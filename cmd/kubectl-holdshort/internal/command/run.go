@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/policy"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 )
 
@@ -72,7 +74,8 @@ Exit codes: 0 answered, 1 could not, 2 the answer is "no". That a Job waits is a
 		return failure.New(c.CommandPath()+" --help", "%w", err)
 	})
 	p.config.AddFlags(root.PersistentFlags())
-	root.AddCommand(p.queues(), p.jobs(), p.explain(), p.version())
+	root.AddCommand(p.queues(), p.jobs(), p.explain(), p.version(),
+		policy.New(policy.Plugin{Streams: o.Streams, Now: o.Now, Config: p.clusterConfig}))
 	return root
 }
 
@@ -89,6 +92,15 @@ func (p *plugin) outputFlags(c *cobra.Command) {
 
 // connect reads the kubeconfig.
 func (p *plugin) connect() (*cluster.Client, error) {
+	config, err := p.clusterConfig()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(config)
+}
+
+// clusterConfig is the cluster and user that flags and kubeconfig name.
+func (p *plugin) clusterConfig() (*rest.Config, error) {
 	config, err := p.config.ToRESTConfig()
 	if err != nil {
 		return nil, kubeconfigFailure(err)
@@ -99,7 +111,7 @@ func (p *plugin) connect() (*cluster.Client, error) {
 	}
 	config.UserAgent = "kubectl-holdshort"
 	config.QPS, config.Burst = requestsPerSecond, requestsPerSecond
-	return cluster.New(config)
+	return config, nil
 }
 
 // namespace that -n or the kubeconfig names.
