@@ -7,6 +7,44 @@ import (
 // PolicyRolloutName is the name of the one PolicyRollout.
 const PolicyRolloutName = "holdshort"
 
+// PolicyRolloutSpec is what people tell the manager about revisions: one thing at
+// a time. A digest is the twelve letters that the status shows.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.approve), has(self.discard), has(self.pin), has(self.promote)].filter(x, x).size() <= 1",message="approve, discard, pin and promote exclude one another. Try: set the other ones to null in the same patch, or kubectl holdshort policy"
+type PolicyRolloutSpec struct {
+	// Approve is the digest of the candidate that may come into force though it
+	// awaits approval. The manager takes it out when that has happened.
+	// +optional
+	Approve Digest `json:"approve,omitempty"`
+	// Discard is the digest of a candidate that shall not come into force.
+	// +optional
+	Discard Digest `json:"discard,omitempty"`
+	// Pin is the digest of the active or the previous revision. It is in force,
+	// and stays so whatever the source says, until the pin is taken out or a
+	// candidate is approved in its place.
+	// +optional
+	Pin Digest `json:"pin,omitempty"`
+	// Promote is the digest of the shadow revision. It comes into force if it
+	// passes what a candidate has to, and stays pinned until the source has the
+	// same content; then the manager takes this out.
+	// +optional
+	Promote Digest `json:"promote,omitempty"`
+}
+
+// Digest names the content of a bundle.
+//
+// +kubebuilder:validation:Pattern=`^[0-9a-f]{12}$`
+type Digest string
+
+// Verdicts on a revision.
+const (
+	VerdictActive           = "Active"
+	VerdictRejected         = "Rejected"
+	VerdictAwaitingApproval = "AwaitingApproval"
+	VerdictDiscarded        = "Discarded"
+	VerdictShadow           = "Shadow"
+)
+
 // Revision is one policy bundle that was read.
 type Revision struct {
 	// Digest of its content.
@@ -14,8 +52,11 @@ type Revision struct {
 	// Source it came from: a folder, or the ConfigMaps.
 	Source string      `json:"source"`
 	Time   metav1.Time `json:"time"`
-	// Verdict: Active or Rejected.
+	// Verdict: Active, Rejected, AwaitingApproval, Discarded or Shadow.
 	Verdict string `json:"verdict"`
+	// Reason why it awaits approval or was discarded, in a sentence.
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// Errors by file:row, at most 20.
 	// +optional
 	// +listType=atomic
@@ -24,6 +65,82 @@ type Revision struct {
 	// +optional
 	// +listType=atomic
 	Warnings []PolicyProblem `json:"warnings,omitempty"`
+	// Tests are the bundle's own, as they ended.
+	// +optional
+	Tests *PolicyTests `json:"tests,omitempty"`
+	// Preflight is what it would change for the Jobs that there are.
+	// +optional
+	Preflight *Preflight `json:"preflight,omitempty"`
+}
+
+// PolicyTests counts the tests of a bundle.
+type PolicyTests struct {
+	Passed int64 `json:"passed"`
+	Failed int64 `json:"failed"`
+}
+
+// Preflight is what a revision would change for the Jobs that there are.
+type Preflight struct {
+	// Jobs that were asked about: all that are not over.
+	Jobs int64 `json:"jobs"`
+	// HarmedPercent of them would newly fail to be judged, be denied or have no
+	// queue.
+	HarmedPercent int64 `json:"harmedPercent"`
+	// Changes by kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	Changes []PreflightChange `json:"changes,omitempty"`
+}
+
+// PreflightChange is one kind of change.
+type PreflightChange struct {
+	// Kind: Fails, Denied, UnknownQueue, FlavorLost, QueueChanged,
+	// PriorityChanged or OverQuota.
+	Kind string `json:"kind"`
+	// Count of Jobs; of queues for OverQuota.
+	Count int64 `json:"count"`
+	// Examples are a few of them, with the numbers.
+	// +optional
+	// +listType=atomic
+	Examples []string `json:"examples,omitempty"`
+}
+
+// ShadowStatus is what a second bundle would decide, which is never enforced.
+type ShadowStatus struct {
+	Revision `json:",inline"`
+	// Compared decisions since both revisions are what they are.
+	Compared int64 `json:"compared"`
+	// Dropped decisions were not compared because too many came at once.
+	Dropped int64 `json:"dropped"`
+	// Differences by kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	Differences []DifferenceCount `json:"differences,omitempty"`
+	// Latest differences, the newest first, at most 20.
+	// +optional
+	// +listType=atomic
+	Latest []Difference `json:"latest,omitempty"`
+}
+
+// DifferenceCount counts the decisions that differ in one thing.
+type DifferenceCount struct {
+	// Kind: queue, priority, order, flavors, user, deny, warn, hold, or error if
+	// one of the two gave no answer.
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+}
+
+// Difference is one decision on which active and shadow disagree.
+type Difference struct {
+	Time metav1.Time `json:"time"`
+	Kind string      `json:"kind"`
+	// Job as namespace/name.
+	Job string `json:"job"`
+	// Active and Shadow are what each of them said.
+	Active string `json:"active"`
+	Shadow string `json:"shadow"`
 }
 
 // PolicyProblem is one thing that is wrong with a bundle.
@@ -44,15 +161,19 @@ type PolicyRolloutStatus struct {
 	// Candidate is the newest content that was read and is not in force.
 	// +optional
 	Candidate *Revision `json:"candidate,omitempty"`
+	// Previous was in force before Active; kept, so that a rollback finds it.
 	// +optional
 	Previous *Revision `json:"previous,omitempty"`
+	// Shadow is evaluated beside Active and never enforced.
+	// +optional
+	Shadow *ShadowStatus `json:"shadow,omitempty"`
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// PolicyRollout tells what the policy engine is doing.
+// PolicyRollout tells what the policy engine is doing, and takes people's word on it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -60,11 +181,14 @@ type PolicyRolloutStatus struct {
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active.digest`
 // +kubebuilder:printcolumn:name="Candidate",type=string,JSONPath=`.status.candidate.verdict`
 // +kubebuilder:printcolumn:name="Problem",type=string,JSONPath=`.status.candidate.errors[0].at`
+// +kubebuilder:printcolumn:name="Shadow",type=string,JSONPath=`.status.shadow.digest`
 // +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.active.time`
 type PolicyRollout struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Status            PolicyRolloutStatus `json:"status,omitempty"`
+	// +optional
+	Spec   PolicyRolloutSpec   `json:"spec,omitzero"`
+	Status PolicyRolloutStatus `json:"status,omitempty"`
 }
 
 // PolicyRolloutList is a list of rollouts.
