@@ -32,6 +32,19 @@ func (e *Engine) Active() *Revision { return e.active.Load() }
 func (e *Engine) Activate(ctx context.Context, bundle Bundle) (*Revision, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.activate(ctx, bundle, e.options.Gates)
+}
+
+// Restore puts a bundle into force that was in force before: after a restart, or
+// because the one after it was worse. It is compiled and checked, and the gates
+// are not asked again; whoever needs the way back needs it now.
+func (e *Engine) Restore(ctx context.Context, bundle Bundle) (*Revision, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.activate(ctx, bundle, nil)
+}
+
+func (e *Engine) activate(ctx context.Context, bundle Bundle, gates []Gate) (*Revision, error) {
 	old := e.Active()
 	if old != nil && old.Digest() == bundle.Digest() {
 		return old, nil
@@ -40,7 +53,7 @@ func (e *Engine) Activate(ctx context.Context, bundle Bundle) (*Revision, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, gate := range e.options.Gates {
+	for _, gate := range gates {
 		if err := gate(ctx, old, candidate); err != nil {
 			return nil, fmt.Errorf("revision %s may not replace the one in force: %w", candidate.Digest(), err)
 		}

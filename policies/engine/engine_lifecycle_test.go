@@ -71,6 +71,9 @@ func TestGateKeepsTheOldRevision(t *testing.T) {
 	if engine.Active() != first {
 		t.Error("the gate's no was ignored")
 	}
+	if back, err := engine.Restore(context.Background(), withFreeze()); err != nil || engine.Active() != back || back == first {
+		t.Errorf("what was in force before is not restored past the gate: %v", err)
+	}
 }
 
 func TestRevisionDoesNotChangeWithTheCallersFiles(t *testing.T) {
