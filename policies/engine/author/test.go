@@ -1,0 +1,257 @@
+package author
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/tester"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// DefaultTimeout of one test.
+const DefaultTimeout = 5 * time.Second
+
+// TestOptions say which tests to run, and how.
+type TestOptions struct {
+	// Run is matched against names such as data.holdshort.policy_test.test_x;
+	// nil runs all.
+	Run *regexp.Regexp
+	// Timeout of one test; DefaultTimeout if it is 0.
+	Timeout time.Duration
+	// Coverage says to count which rows of the rules the tests reach.
+	Coverage bool
+}
+
+// Outcome of a test.
+type Outcome string
+
+// The outcomes.
+const (
+	Pass    Outcome = "pass"
+	Fail    Outcome = "fail"
+	Broken  Outcome = "error" // it gave no answer
+	Skipped Outcome = "skip"
+)
+
+// TestResult is what became of one test, or of one case of a test with cases.
+type TestResult struct {
+	Package string
+	Name    string // test_x, or test_x/case
+	File    string
+	Row     int
+	Outcome Outcome
+	// Message and Try say why a test is Broken.
+	Message, Try string
+	// Differences say why it failed: first what of the test did not hold, then
+	// what of the rules.
+	Differences []Difference
+	Output      string // what it printed
+	Duration    time.Duration
+}
+
+// TestReport is a whole run, in the order of the files.
+type TestReport struct {
+	Results  []TestResult
+	Coverage *Coverage // nil if it was not asked for
+}
+
+// Count is how many tests have an outcome.
+func (r *TestReport) Count(o Outcome) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// OK says whether nothing speaks against the policy.
+func (r *TestReport) OK() bool { return r.Count(Fail)+r.Count(Broken) == 0 }
+
+// Test runs the tests of a bundle, with library and defaults beside it as in
+// the manager. What is wrong with the bundle itself is an *engine.BundleError;
+// tests that fail are no error.
+func Test(ctx context.Context, bundle engine.Bundle, o TestOptions) (*TestReport, error) {
+	parts, err := engine.TakeApart(bundle)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRunner(ctx, parts, o)
+	if err != nil {
+		return nil, err
+	}
+	report := &TestReport{}
+	for _, file := range slices.Sorted(maps.Keys(parts.Tests)) {
+		for _, rule := range r.compiler.Modules[file].Rules {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("testing the policy: %w", err)
+			}
+			t, ok := testOf(rule)
+			if ok && (o.Run == nil || o.Run.MatchString(t.ref)) {
+				report.Results = append(report.Results, r.run(ctx, t)...)
+			}
+		}
+	}
+	if o.Coverage {
+		report.Coverage = r.reached.coverage(parts)
+	}
+	return report, nil
+}
+
+type runner struct {
+	parts    *engine.Parts
+	compiler *ast.Compiler
+	store    storage.Store
+	timeout  time.Duration
+	reached  *reached // nil: not counted
+}
+
+// newRunner compiles rules and tests. OPA's own runner does it, since it makes
+// the cases of a test visible, but it runs none of them: its goroutines would
+// take the process along if a built-in panicked.
+func newRunner(ctx context.Context, parts *engine.Parts, o TestOptions) (*runner, error) {
+	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).WithEnablePrintStatements(true)
+	compiler.SetErrorLimit(0)
+	nothing := ast.MustParseRef("data.holdshort.no.such.test")
+	_, err := tester.NewRunner().SetCompiler(compiler).SetModules(parts.All()).SetPrefixMatchers(nothing).RunTests(ctx, nil)
+	if err != nil {
+		return nil, parts.Refuse(engine.FromOPA("", err))
+	}
+	data, err := ast.InterfaceToValue(parts.Data)
+	if err != nil {
+		return nil, fmt.Errorf("storing the data: %w", err)
+	}
+	object, ok := data.(ast.Object)
+	if !ok {
+		return nil, errors.New("storing the data: it is no object")
+	}
+	r := &runner{parts: parts, compiler: compiler, store: inmem.NewFromASTObject(object), timeout: o.Timeout}
+	if r.timeout <= 0 {
+		r.timeout = DefaultTimeout
+	}
+	if o.Coverage {
+		r.reached = newReached()
+	}
+	return r, nil
+}
+
+// test is a rule that is a test.
+type test struct {
+	rule      *ast.Rule
+	pkg, name string
+	ref       string // what to ask for
+	skip      bool
+	hasCases  bool
+}
+
+func testOf(rule *ast.Rule) (test, bool) {
+	ref := rule.Head.Ref().GroundPrefix()
+	for i, term := range ref {
+		name := strings.Trim(term.String(), `"`)
+		skip := strings.HasPrefix(name, tester.SkipTestPrefix)
+		if !skip && !strings.HasPrefix(name, tester.TestPrefix) {
+			continue
+		}
+		pkg := rule.Module.Package.Path
+		return test{
+			rule: rule, pkg: pkg.String(), name: ref[:i+1].String(), ref: pkg.Extend(ref[:i+1]).String(),
+			skip: skip, hasCases: rule.Head.DocKind() == ast.PartialObjectDoc,
+		}, true
+	}
+	return test{}, false
+}
+
+func (r *runner) run(ctx context.Context, t test) []TestResult {
+	result := TestResult{Package: t.pkg, Name: t.name, File: t.rule.Location.File, Row: t.rule.Location.Row, Outcome: Skipped}
+	if t.skip {
+		return []TestResult{result}
+	}
+	var output bytes.Buffer
+	var cases *tester.TestQueryTracer
+	var tracers []topdown.QueryTracer
+	if t.hasCases {
+		cases = tester.NewTestQueryTracer()
+		tracers = append(tracers, cases)
+	}
+	if r.reached != nil {
+		tracers = append(tracers, r.reached)
+	}
+	begun := time.Now()
+	value, err := r.eval(ctx, t, &output, tracers)
+	result.Duration, result.Output = time.Since(begun), strings.TrimSpace(output.String())
+	switch {
+	case err != nil:
+		result.Outcome = Broken
+		result.Message, result.Try = r.explain(ctx, err)
+	case t.hasCases:
+		return r.split(ctx, t, result, value, cases.Events())
+	case value == true:
+		result.Outcome = Pass
+	default:
+		result.Outcome, result.Differences = Fail, r.differences(ctx, t)
+	}
+	return []TestResult{result}
+}
+
+// eval is the value of a test; nil if it is undefined.
+func (r *runner) eval(ctx context.Context, t test, output *bytes.Buffer, tracers []topdown.QueryTracer, more ...rego.EvalOption) (value any, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			value, err = nil, fmt.Errorf("panic: %v", caught)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	query, err := rego.New(rego.Store(r.store), rego.Compiler(r.compiler), rego.Query(t.ref),
+		rego.StrictBuiltinErrors(true), rego.PrintHook(topdown.NewPrintHook(output))).PrepareForEval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, tracer := range tracers {
+		more = append(more, rego.EvalQueryTracer(tracer))
+	}
+	set, err := query.Eval(ctx, more...)
+	if err != nil || len(set) == 0 {
+		return nil, err
+	}
+	return set[0].Expressions[0].Value, nil
+}
+
+// explain says why a test gave no answer.
+func (r *runner) explain(ctx context.Context, err error) (message, try string) {
+	if topdown.IsCancel(err) || errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil {
+			return "it was interrupted", ""
+		}
+		return fmt.Sprintf("took longer than %s and was stopped", r.timeout),
+			"smaller numbers in the test, a lookup by key instead of a search in the rule, or more time (--timeout)"
+	}
+	if strings.HasPrefix(err.Error(), "panic: ") {
+		return err.Error(), "an issue at holdshort's repository; the policy is not to blame"
+	}
+	return engine.FromOPA("", asOPA(err))[0].String(), "a test for what makes it fail: an error holds the Job"
+}
+
+// asOPA gives an error of an evaluation the form of one of the compiler, which
+// has a place.
+func asOPA(err error) error {
+	var failed *topdown.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return &ast.Error{Code: failed.Code, Message: failed.Message, Location: failed.Location}
+}
