@@ -37,6 +37,8 @@ const (
 func kindOf(name string) fileKind {
 	base := path.Base(name)
 	switch folders := strings.Split(path.Dir(name), "/"); {
+	case isHidden(name):
+		return kindOther
 	case slices.Contains(folders, "tests"), strings.HasSuffix(base, "_test.rego"):
 		return kindTest
 	case slices.Contains(folders, "scenarios"), strings.HasSuffix(base, ".scenario.yaml"):
@@ -50,6 +52,21 @@ func kindOf(name string) fileKind {
 		}
 	}
 	return kindOther
+}
+
+// isHidden: a file, or a folder that it is in, begins with a dot.
+func isHidden(name string) bool {
+	return strings.HasPrefix(name, ".") && name != "." || strings.Contains(name, "/.")
+}
+
+// misplaced finds data where Rego's own tools would put it under the name of its
+// folder.
+func misplaced(name string) (Problem, bool) {
+	if kindOf(name) != kindData || path.Dir(name) == "." {
+		return Problem{}, false
+	}
+	return Problem{File: name, Code: CodeData, Message: "data belongs at the top of the bundle", Try: "move it beside data.yaml as " +
+		strings.ReplaceAll(path.Dir(name), "/", "-") + ".data.yaml"}, true
 }
 
 // Digest names the content: the same files give the same digest, whatever the

@@ -20,6 +20,8 @@ type Options struct {
 	CatalogDeadline time.Duration
 	// MaxBytes of a bundle; MaxBytes.
 	MaxBytes int
+	// Verification of signatures; none by default.
+	Verification Verification
 	// Gates are asked before a revision replaces another one, in order.
 	Gates []Gate
 }
@@ -58,7 +60,7 @@ func Compile(ctx context.Context, bundle Bundle, options Options) (revision *Rev
 		}
 	}()
 	b := &build{options: options.withDefaults(), bundle: bundle.clone()}
-	for _, step := range []func(context.Context) []Problem{b.read, b.compile, b.prepare, b.evaluate} {
+	for _, step := range []func(context.Context) []Problem{b.verify, b.read, b.compile, b.prepare, b.evaluate} {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compiling the policy: %w", err)
 		}
@@ -86,13 +88,23 @@ func (b *build) texts() map[string][]byte {
 	return texts
 }
 
+// verify comes first: nothing of a bundle is believed before its signature.
+func (b *build) verify(context.Context) []Problem {
+	problems, warnings := b.options.Verification.check(b.bundle)
+	b.warnings = append(b.warnings, warnings...)
+	if len(problems) > 0 {
+		return problems
+	}
+	return checkManifest(b.bundle)
+}
+
 // read parses everything, and reports what is wrong with all of the files at once.
 func (b *build) read(context.Context) []Problem {
 	problems, warnings := b.bundle.checkSize(b.options.MaxBytes)
 	if len(problems) > 0 {
 		return problems
 	}
-	b.warnings = warnings
+	b.warnings = append(b.warnings, warnings...)
 	var dataProblems []Problem
 	b.doc, dataProblems = readData(b.bundle)
 	if len(dataProblems) == 0 {

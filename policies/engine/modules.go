@@ -12,8 +12,9 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// defaultsPrefix begins the file names of embedded modules.
-const defaultsPrefix = "holdshort/"
+// defaultsPrefix begins the file names of embedded modules. No file of a bundle
+// has a name that begins with a slash, so none is taken for an embedded one.
+const defaultsPrefix = "/holdshort/"
 
 // libPath is the package of the embedded library.
 const libPath = "lib"

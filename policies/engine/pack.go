@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"unicode/utf8"
 )
 
 // packed is how a bundle is kept. Text, so that whoever unzips it can read it.
 type packed struct {
 	Source string            `json:"source"`
 	Files  map[string]string `json:"files"`
+	// Binary files are those that are no text; a signature may cover some.
+	Binary map[string][]byte `json:"binary,omitempty"`
 }
 
 // Pack makes a few bytes of a bundle, to be kept for the next start. The same
@@ -20,7 +24,14 @@ type packed struct {
 func (b Bundle) Pack() ([]byte, error) {
 	text := packed{Source: b.Source, Files: make(map[string]string, len(b.Files))}
 	for name, content := range b.Files {
-		text.Files[name] = string(content)
+		if utf8.Valid(content) {
+			text.Files[name] = string(content)
+			continue
+		}
+		if text.Binary == nil {
+			text.Binary = map[string][]byte{}
+		}
+		text.Binary[name] = content
 	}
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
@@ -45,5 +56,6 @@ func Unpack(data []byte) (Bundle, error) {
 	for name, content := range text.Files {
 		bundle.Files[name] = []byte(content)
 	}
+	maps.Copy(bundle.Files, text.Binary)
 	return bundle, nil
 }

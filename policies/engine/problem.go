@@ -11,13 +11,17 @@ import (
 const (
 	CodeSize     = "bundle_size"
 	CodeEmpty    = "bundle_empty"
-	CodeData     = "data_error"
-	CodeContract = "contract_error"
-	CodeReads    = "contract_reads"
-	CodeType     = "contract_type"
-	CodeCatalog  = "catalog_error"
-	CodeInternal = "internal_error"
-	CodeMore     = "more" // how many problems are left out
+	CodeManifest = "bundle_manifest"
+	CodeRoots    = "bundle_roots"
+	// CodeSignature is about the signature of a bundle.
+	CodeSignature = "bundle_signature"
+	CodeData      = "data_error"
+	CodeContract  = "contract_error"
+	CodeReads     = "contract_reads"
+	CodeType      = "contract_type"
+	CodeCatalog   = "catalog_error"
+	CodeInternal  = "internal_error"
+	CodeMore      = "more" // how many problems are left out
 )
 
 // Problem is one thing wrong with a bundle. Row and Col count from 1 and are 0

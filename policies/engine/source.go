@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// ReadDir reads a folder. Hidden files and folders are ignored; of a mounted
+// ReadDir reads a folder. Hidden files and folders are ignored, but for OPA's
+// .manifest and .signatures.json at the top; of a mounted
 // ConfigMap, where Kubernetes keeps the files behind the symlink ..data, that is
 // what is read, so that no file is seen twice or half-updated.
 func ReadDir(folder string) (Bundle, error) {
@@ -20,7 +20,8 @@ func ReadDir(folder string) (Bundle, error) {
 	if err != nil {
 		return Bundle{}, fmt.Errorf("reading bundle: %w", err)
 	}
-	reader := dirReader{root: root, files: map[string][]byte{}}
+	_, err = os.Stat(filepath.Join(root, signaturesName))
+	reader := dirReader{root: root, signed: err == nil, files: map[string][]byte{}}
 	if err := filepath.WalkDir(root, reader.visit); err != nil {
 		return Bundle{}, fmt.Errorf("reading bundle: %w", err)
 	}
@@ -51,6 +52,7 @@ func isDir(name string) bool {
 
 type dirReader struct {
 	root     string
+	signed   bool
 	files    map[string][]byte
 	bytes    int
 	problems []Problem
@@ -60,7 +62,15 @@ func (r *dirReader) visit(name string, entry fs.DirEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	if name != r.root && strings.HasPrefix(entry.Name(), ".") {
+	if name == r.root {
+		return nil
+	}
+	relative, err := filepath.Rel(r.root, name)
+	if err != nil {
+		return err
+	}
+	relative = filepath.ToSlash(relative)
+	if isHidden(relative) && relative != manifestName && relative != signaturesName {
 		if entry.IsDir() {
 			return filepath.SkipDir
 		}
@@ -70,24 +80,16 @@ func (r *dirReader) visit(name string, entry fs.DirEntry, err error) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	return r.add(name)
+	return r.add(name, relative)
 }
 
-func (r *dirReader) add(name string) error {
-	relative, err := filepath.Rel(r.root, name)
-	if err != nil {
-		return err
-	}
-	relative = filepath.ToSlash(relative)
-	kind := kindOf(relative)
-	if kind == kindOther {
+func (r *dirReader) add(name, relative string) error {
+	// A signature covers all files, also those without a meaning here.
+	if kindOf(relative) == kindOther && relative != manifestName && !r.signed {
 		return nil
 	}
-	if kind == kindData && path.Dir(relative) != "." {
-		// Rego's own tools would put such data under the folder's name.
-		r.problems = append(r.problems, Problem{File: relative, Code: CodeData,
-			Message: "data belongs at the top of the bundle", Try: "move it beside data.yaml as " +
-				strings.ReplaceAll(path.Dir(relative), "/", "-") + ".data.yaml"})
+	if problem, bad := misplaced(relative); bad {
+		r.problems = append(r.problems, problem)
 		return nil
 	}
 	content, err := os.ReadFile(name)
@@ -104,6 +106,12 @@ func (r *dirReader) add(name string) error {
 // FromConfigMaps makes a bundle of the data of ConfigMaps by name. Files are
 // named configmap/key. Keys that are neither Rego nor data are ignored.
 func FromConfigMaps(configMaps map[string]map[string]string) (Bundle, error) {
+	return FromGrantedConfigMaps(configMaps, nil)
+}
+
+// FromGrantedConfigMaps is FromConfigMaps for ConfigMaps of which some may only
+// write below the roots that are granted to them.
+func FromGrantedConfigMaps(configMaps map[string]map[string]string, granted map[string]Roots) (Bundle, error) {
 	bundle := Bundle{Files: map[string][]byte{}}
 	names := slices.Sorted(maps.Keys(configMaps))
 	for _, name := range names {
@@ -114,8 +122,17 @@ func FromConfigMaps(configMaps map[string]map[string]string) (Bundle, error) {
 		}
 	}
 	bundle.Source = "configmap " + strings.Join(names, ", ")
-	if problems, _ := bundle.checkSize(MaxBytes); len(problems) > 0 {
-		return Bundle{}, newBundleError(problems)
+	problems, _ := bundle.checkSize(MaxBytes)
+	if len(problems) == 0 {
+		for _, name := range names {
+			if roots, restricted := granted[name]; restricted {
+				problems = append(problems, outside(bundle, name+"/", roots, "what ConfigMap "+name+" may write")...)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		quoteLines(problems, bundle.Files)
+		return bundle, newBundleError(problems)
 	}
 	return bundle, nil
 }
