@@ -90,15 +90,21 @@ func Test(ctx context.Context, bundle engine.Bundle, o TestOptions) (*TestReport
 	if err != nil {
 		return nil, err
 	}
+	report, _, err := run(ctx, parts, o)
+	return report, err
+}
+
+// run also gives what it compiled: rules, defaults and tests.
+func run(ctx context.Context, parts *engine.Parts, o TestOptions) (*TestReport, *ast.Compiler, error) {
 	r, err := newRunner(ctx, parts, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	report := &TestReport{}
 	for _, file := range slices.Sorted(maps.Keys(parts.Tests)) {
 		for _, rule := range r.compiler.Modules[file].Rules {
 			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("testing the policy: %w", err)
+				return nil, nil, fmt.Errorf("testing the policy: %w", err)
 			}
 			t, ok := testOf(rule)
 			if ok && (o.Run == nil || o.Run.MatchString(t.ref)) {
@@ -109,7 +115,7 @@ func Test(ctx context.Context, bundle engine.Bundle, o TestOptions) (*TestReport
 	if o.Coverage {
 		report.Coverage = r.reached.coverage(parts)
 	}
-	return report, nil
+	return report, r.compiler, nil
 }
 
 type runner struct {

@@ -1,0 +1,152 @@
+package author
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+const doubtful = `package holdshort.policy
+
+import data.holdshort.lib
+
+deny contains lib.reason("team.example/Untitled", "no") if input.workload.total["nvidia.com/gpu"] > 3
+
+# METADATA
+# title: No test makes it true
+deny contains lib.reason("team.example/Untested", "no") if input.workload.queue == "nobody"
+
+# METADATA
+# title: The code is in no test
+warn contains {"code": "team.example/Unmentioned", "message": "no"} if input.workload.queue == "research"
+
+# METADATA
+# title: Compares what cannot be compared
+warn contains lib.reason("team.example/Compares", "no") if {
+	size := lib.label("size", "0")
+	size > 3
+}
+
+# METADATA
+# title: Searches
+warn contains lib.reason("team.example/Searches", "no") if {
+	some name, queue in data.holdshort.config.queues
+	name == input.workload.queue
+	"a100" in queue.flavors
+}
+
+# METADATA
+# title: Looks up
+warn contains lib.reason("team.example/LooksUp", "no") if {
+	name := input.workload.queue
+	data.holdshort.config.queues[name].flavors
+	some other, _ in data.holdshort.config.queues
+	other != name
+}
+`
+
+const doubtfulData = `holdshort:
+  config:
+    flavors:
+      a100: {nodeLabels: {gpu: a100}}
+      h100: {nodeLabels: {gpu: h100}}
+      spot: {nodeLabels: {market: spot}}
+      tainted: {nodeLabels: {gpu: a100}, taints: [{key: kept, effect: NoSchedule}]}
+    queues:
+      other: {namespaces: {all: true}, flavors: [spot], quota: {spot: {example.com/fpga: 1, cpu: 4}}}
+      research: {namespaces: {all: true}, flavors: [a100, h100], quota: {a100: {nvidia.com/gpu: 4}, h100: {nvidia.com/gpu: 0}}}
+`
+
+const doubtfulTests = `package holdshort.policy_test
+
+import data.holdshort.policy
+
+job := {"workload": {"queue": "research", "labels": {}, "total": {"nvidia.com/gpu": 4}}}
+
+test_denied if {some r in policy.deny with input as job; r.code == "team.example/Untitled"}
+
+test_warned if {
+	codes := {r.code | some r in policy.warn} with input as job
+	{"team.example/Compares", "team.example/Searches", "team.example/LooksUp"} - codes == set()
+}
+`
+
+func doubtfulBundle() engine.Bundle {
+	return engine.Bundle{Files: map[string][]byte{
+		"data.yaml": []byte(doubtfulData), "rules.rego": []byte(doubtful), "rules_test.rego": []byte(doubtfulTests),
+	}}
+}
+
+func TestEachLintFindsWhatItIsFor(t *testing.T) {
+	verdict, err := Check(t.Context(), doubtfulBundle())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(verdict.Problems) > 0 {
+		t.Fatalf("refused: %v", verdict.Problems)
+	}
+	golden(t, "lints.golden", list(verdict.Warnings))
+}
+
+func list(problems []engine.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s\n  %s\n  %s\n", p.Code, p, strings.TrimSpace(p.Line))
+	}
+	return b.String()
+}
+
+func TestClusterLintsCompareWithTheNodes(t *testing.T) {
+	verdict, err := Check(t.Context(), doubtfulBundle())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []Node{
+		{Labels: map[string]string{"gpu": "a100"}, Resources: []string{"cpu", "nvidia.com/gpu"}},
+		{Labels: map[string]string{"market": "spot"}, Resources: []string{"cpu", "memory"}},
+	}
+	found, err := LintCluster(doubtfulBundle(), verdict.Revision.Catalog(), nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "cluster.golden", list(found))
+}
+
+func TestAPolicyWithoutRulesHasNothingToLint(t *testing.T) {
+	verdict, err := Check(t.Context(), engine.Bundle{Files: map[string][]byte{"data.yaml": []byte(data)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("", list(append(verdict.Problems, verdict.Warnings...))); diff != "" {
+		t.Errorf("data alone is warned of (-want +got)\n%s", diff)
+	}
+}
+
+func TestCheckRefusesWhatTheManagerRefuses(t *testing.T) {
+	cases := map[string]struct {
+		rules, tests string
+		want         string
+	}{
+		"a rule that does not compile": {"package holdshort.policy\n\nhold contains x if true\n", "", "rules.rego:3: rego_unsafe_var_error"},
+		"a misspelt entrypoint":        {"package holdshort.policy\n\nhodl contains 1 if true\n", "", "rules.rego:3: nothing asks for hodl, so it would do nothing. Try: hold"},
+		"a test that fails":            {"package holdshort.policy\n", "package x_test\n\ntest_x if 1 == 2\n", "rules_test.rego:3: the test test_x fails"},
+		"a test that does not compile": {"package holdshort.policy\n", "package x_test\n\ntest_x if y\n", "rules_test.rego:3: rego_unsafe_var_error"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			verdict, err := Check(t.Context(), engine.Bundle{Files: map[string][]byte{
+				"data.yaml": []byte(data), "rules.rego": []byte(c.rules), "rules_test.rego": []byte("package y_test\n" + strings.TrimPrefix(c.tests, "package x_test\n")),
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := list(verdict.Problems); !strings.Contains(got, c.want) {
+				t.Errorf("problems\n%s\nwant %q", got, c.want)
+			}
+		})
+	}
+}
