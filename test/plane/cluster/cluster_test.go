@@ -33,6 +33,7 @@ func TestAPlane(t *testing.T) {
 	t.Run("keeps the devices of a deleted pod until its process has ended", func(t *testing.T) { keepsDevices(t, ctx, p) })
 	t.Run("refuses and records a pod that was bound where it does not fit", func(t *testing.T) { refusesAPod(t, ctx, p) })
 	t.Run("follows what a node can give and whether it is well", func(t *testing.T) { followsNodes(t, ctx, p) })
+	t.Run("takes pods by the labels that a node has now", func(t *testing.T) { takesLabels(t, ctx, p) })
 	t.Run("knows its users, and service accounts by their tokens", func(t *testing.T) { knowsUsers(t, ctx, p) })
 	t.Run("keeps the devices of a pod removed by force as long as its ghost walks", func(t *testing.T) { keepsGhosts(t, ctx, p) })
 	t.Run("counts who wrote what", func(t *testing.T) { countsWrites(t, p) })
@@ -81,6 +82,25 @@ func runsAJob(t *testing.T, ctx context.Context, p *plane) {
 	if succeeded == 0 {
 		t.Error("the record misses the Job's end")
 	}
+}
+
+// labelledPod goes where a label says.
+const labelledPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: chosen}
+spec:
+  nodeSelector: {pool: batch}
+  containers: [{name: main, image: pretended}]
+`
+
+func takesLabels(t *testing.T, ctx context.Context, p *plane) {
+	namespace := p.namespace(t, ctx)
+	p.kubectl(t, ctx, labelledPod, "apply", "-n", namespace, "-f", "-")
+	if out, err := p.Kubectl(ctx, cluster.Admin, "label", "node", "node-2", "pool=batch"); err != nil {
+		t.Fatal(err, out)
+	}
+	p.kubectl(t, ctx, "", "wait", "-n", namespace, "--for=condition=Ready", "--timeout=30s", "pod/chosen")
 }
 
 // gpuPod fills the node's GPUs and, told to stop, needs 2 of 3 seconds.

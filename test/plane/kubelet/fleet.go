@@ -71,9 +71,13 @@ func (f *Fleet) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
+	relabelled, err := f.watchLabels(ctx)
+	if err != nil {
+		return err
+	}
 	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-		return errors.Join(errors.New("watching pods for the fake kubelet"), ctx.Err())
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced, relabelled) {
+		return errors.Join(errors.New("watching pods and nodes for the fake kubelet"), ctx.Err())
 	}
 	for range workers {
 		go f.work(ctx)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 )
 
 // node is a machine of the fleet.
@@ -40,6 +42,30 @@ func (f *Fleet) AddNode(ctx context.Context, spec NodeSpec) error {
 	f.turn = slices.Insert(f.turn, 0, spec.Name)
 	f.wakePods(spec.Name)
 	return nil
+}
+
+// watchLabels follows what people write on the nodes: a kubelet takes pods by
+// its node's labels of the moment.
+func (f *Fleet) watchLabels(ctx context.Context) (cache.InformerSynced, error) {
+	factory := informers.NewSharedInformerFactory(f.client, 0)
+	registration, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    f.labelled,
+		UpdateFunc: func(_, object any) { f.labelled(object) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching nodes: %w", err)
+	}
+	factory.Start(ctx.Done())
+	return registration.HasSynced, nil
+}
+
+func (f *Fleet) labelled(object any) {
+	now := object.(*corev1.Node)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n, ok := f.nodes[now.Name]; ok && n.uid == now.UID {
+		n.table.node = now
+	}
 }
 
 // wakePods looks again at the pods that were bound to a node before it came.
