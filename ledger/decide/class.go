@@ -20,7 +20,7 @@ type class struct {
 	form    *book.Form
 	options []option        // flavors it may run on, in order
 	never   []reason.Reason // why it is not in line at all
-	over    []reason.Reason // flavors whose quota is too small for it
+	over    []reason.Quota  // flavors whose quota is too small for it
 	failed  bool            // it did not fit at some point of this plan
 	answer  *answer         // why it waits, at the end of the plan
 }
@@ -44,6 +44,7 @@ type option struct {
 type optionSet struct {
 	shape *fit.Shape
 	count int64
+	node  string // that the pods name, if they do
 }
 
 type cell struct {
@@ -67,7 +68,7 @@ func (p *planner) classOf(it *item) *class {
 func (p *planner) newClass(it *item) *class {
 	c := &class{line: it.line, form: it.entry.Form()}
 	if unknown := p.unknown(c); len(unknown) > 0 {
-		c.never = append(c.never, reason.NotKnown(c.line.name, unknown))
+		c.never = append(c.never, reason.NotKnown(c.line.name, unknown, p.limiting(unknown)))
 	}
 	var clashes []reason.Reason
 	fitting := 0
@@ -89,9 +90,9 @@ func (p *planner) newClass(it *item) *class {
 	case fitting == 0 && len(clashes) == 0:
 		c.never = append(c.never, reason.NoFlavors(c.line.name))
 	case fitting == 0:
-		c.never = append(c.never, joined(clashes))
+		c.never = append(c.never, reason.Joined(clashes))
 	case len(c.options) == 0:
-		c.never = append(c.never, joined(c.over))
+		c.never = append(c.never, reason.OverQuota(c.pods(), c.over...))
 	}
 	return c
 }
@@ -125,6 +126,18 @@ func (p *planner) unknown(c *class) []string {
 	return names
 }
 
+// limiting is the queues with a quota of all these resources, by name.
+func (p *planner) limiting(names []string) []string {
+	var queues []string
+	for _, l := range p.order {
+		limited := func(name string) bool { return p.kind(l, name) == policies.Limited }
+		if l.name != "" && !slices.ContainsFunc(names, func(name string) bool { return !limited(name) }) {
+			queues = append(queues, l.name)
+		}
+	}
+	return queues
+}
+
 func (p *planner) kind(l *line, name string) policies.ResourceClass {
 	kind, known := l.kinds[name]
 	if !known {
@@ -144,13 +157,13 @@ func (c *class) agrees(name string, f policies.Flavor) *reason.Reason {
 }
 
 // option works out what a flavor would take, or why its quota can never do.
-func (p *planner) option(c *class, name string, f policies.Flavor) (option, *reason.Reason) {
+func (p *planner) option(c *class, name string, f policies.Flavor) (option, *reason.Quota) {
 	o := option{flavor: name, verified: f.Verify != policies.VerifyNone}
 	total := resource.List{}
 	for _, set := range c.form.Sets {
 		selector, tolerations := injection(f, set.Set.Place)
 		place := book.Inject(set.Set.Place, selector, tolerations)
-		o.sets = append(o.sets, optionSet{p.Snapshot.Shape(place, set.Set.Requests), set.Set.Count})
+		o.sets = append(o.sets, optionSet{p.Snapshot.Shape(place, set.Set.Requests), set.Set.Count, namedNode(place)})
 		o.selector, o.tolerations = selector, tolerations
 		total.AddTo(set.Set.Requests, set.Set.Count)
 	}
@@ -161,22 +174,20 @@ func (p *planner) option(c *class, name string, f policies.Flavor) (option, *rea
 		key := quota.Key{Queue: c.line.name, Flavor: name, Resource: resourceName}
 		nominal := c.line.queue.Quota[name][resourceName].Nominal
 		if total[resourceName] > nominal {
-			r := reason.OverQuota(reason.Quota{Queue: key.Queue, Flavor: key.Flavor, Resource: key.Resource,
-				Nominal: nominal, Asked: total[resourceName]})
-			return o, &r
+			return o, &reason.Quota{Queue: key.Queue, Flavor: key.Flavor, Resource: key.Resource,
+				Nominal: nominal, Asked: total[resourceName]}
 		}
 		o.cells = append(o.cells, cell{key, total[resourceName]})
 	}
 	return o, nil
 }
 
-// joined makes one reason of several that have the same code.
-func joined(reasons []reason.Reason) reason.Reason {
-	one := reasons[0]
-	for _, r := range reasons[1:] {
-		one.Message += "; " + r.Message
+func (c *class) pods() int64 {
+	total := int64(0)
+	for _, set := range c.form.Sets {
+		total = resource.Add(total, set.Set.Count)
 	}
-	return one
+	return total
 }
 
 // feasible returns the first flavor on which the class could start now.
@@ -222,7 +233,10 @@ func (p *planner) lacks(c *class) []reason.Reason {
 		}
 	}
 	if len(found) == 0 && len(never) > 0 {
-		found = []reason.Reason{joined(append(never, c.over...))}
+		if len(c.over) > 0 {
+			never = append(never, reason.OverQuota(c.pods(), c.over...))
+		}
+		found = []reason.Reason{reason.Joined(never)}
 	}
 	return found
 }

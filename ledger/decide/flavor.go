@@ -10,6 +10,9 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
+// nodeNameField is the one field of a node that pods can ask for.
+const nodeNameField = "metadata.name"
+
 // agrees tells whether pods may run on the machines that a flavor describes:
 // what they select must not contradict its labels, and its taints must be
 // tolerated. It says nothing about labels that the flavor does not name: those
@@ -66,6 +69,22 @@ func termAgrees(name string, f policies.Flavor, term demand.NodeTerm) *reason.Re
 		}
 	}
 	return nil
+}
+
+// namedNode is the one node that every term of the required affinity asks for by
+// its name; a Job's nodeName reads like that, too.
+func namedNode(place demand.Place) string {
+	name := ""
+	for _, term := range place.Affinity {
+		at := slices.IndexFunc(term.Fields, func(r demand.NodeRequirement) bool {
+			return r.Key == nodeNameField && r.Operator == "In" && len(r.Values) == 1
+		})
+		if at < 0 || name != "" && name != term.Fields[at].Values[0] {
+			return ""
+		}
+		name = term.Fields[at].Values[0]
+	}
+	return name
 }
 
 // wish writes a requirement for people.

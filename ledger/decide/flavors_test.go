@@ -88,13 +88,38 @@ func TestFlavors(t *testing.T) {
 		{"more than any flavor's quota never fits", func(w *world) {
 			w.job("a", 3, 1)
 		}, map[string]string{}, map[string]string{
-			"a": "NeverFits: 3 nvidia.com/gpu asked; research may use at most 2 on h100. Try: ask for less; " +
-				"3 nvidia.com/gpu asked; research may use at most 2 on a100. Try: ask for less",
+			"a": "NeverFits: 3 nvidia.com/gpu asked; research may use at most 2 on h100, 2 on a100; " +
+				"all pods of a Job go to one flavor. Try: ask for less, or make several Jobs of it",
+		}},
+		{"more than all flavors have together is told without talk of flavors", func(w *world) {
+			w.job("a", 5, 1)
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: 5 nvidia.com/gpu asked; research may use at most 2 on h100, 2 on a100. Try: ask for less",
+		}},
+		{"a node by name that is of no flavor is told by its name", func(w *world) {
+			w.job("a", 1, 1, func(j *demand.Job) {
+				there := []demand.NodeRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n7"}}}
+				j.PodSets[0].Place.Affinity = []demand.NodeTerm{{Fields: there}}
+			})
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: the pods ask for the node n7 (nodeName), which is not there, not of h100, or has a label or taint against them; " +
+				"the pods ask for the node n7 (nodeName), which is not there, not of a100, or has a label or taint against them. " +
+				"It starts by itself if such a node comes. Try: leave out nodeName",
+		}},
+		{"a device that only another queue has a quota of", func(w *world) {
+			w.catalog.Queues["cpu"] = policies.Queue{Flavors: []string{"a100"}, Namespaces: policies.NamespaceRule{All: true}}
+			v := w.verdicts["uid-a"]
+			v.Verdict.Queue = "cpu"
+			w.verdicts["uid-a"] = v
+			w.job("a", 1, 1)
+		}, map[string]string{}, map[string]string{
+			"a": "UnknownResource: nvidia.com/gpu: not in a quota of cpu, nor listed under resources in the policy. " +
+				"Try: a queue that has a quota of it (research), or have cpu given one",
 		}},
 		{"a label that no node has is looked for on the nodes", func(w *world) {
 			w.job("a", 1, 1, selects("zone", "moon"))
 		}, map[string]string{}, map[string]string{
-			"a": "NeverFits: no node of h100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes; " +
+			"a": "NeverFits: no node of h100 has the labels that the pods select and no other taints than they tolerate; " +
 				"no node of a100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes",
 		}},
 		{"a Job that asks for nothing limited gets a flavor too", func(w *world) {

@@ -47,6 +47,11 @@ func TestHoldIsAskedOnlyForWhatCouldStartAndKeepsItsRoom(t *testing.T) {
 	if diff := cmp.Diff([]string{"uid-c"}, got.Asks); diff != "" {
 		t.Errorf("a held Job keeps no room, so the next is asked about (-want +got):\n%s", diff)
 	}
+	for _, waiting := range got.Waiting {
+		if inLine := waiting.Rank > 0; inLine != (waiting.UID == "uid-c") {
+			t.Errorf("%s has rank %d; a held Job has none", waiting.UID, waiting.Rank)
+		}
+	}
 	if said(got)["a"] != "HeldByPolicy: ops.example/Freeze: no" || got.WakeAt != freeze.Until {
 		t.Errorf("says %q, wakes at %d", said(got)["a"], got.WakeAt)
 	}

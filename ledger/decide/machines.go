@@ -127,7 +127,7 @@ func (m *machines) lackOf(o *option, s optionSet) reason.Reason {
 	empty := m.snapshot.Empty(s.shape)
 	switch {
 	case empty.Nodes == 0:
-		return reason.NoSuchMachines(o.flavor)
+		return reason.NoSuchMachines(o.flavor, s.node)
 	case empty.Slots < s.count:
 		return reason.TooSmallMachines(o.flavor, s.count, empty.Slots, empty.Nodes)
 	}

@@ -49,13 +49,13 @@ func inLine(w Waiting) int { return min(w.Rank, 1) }
 type answer struct {
 	main   reason.Reason
 	others []reason.Reason
-	parked bool // it is not in line: only a change of Job, policy or machines helps
+	parked bool // it is not in line: something else has to change first
 }
 
 func answerOf(found []reason.Reason) *answer {
 	a := &answer{}
 	a.main, a.others = reason.Main(found)
-	a.parked = reason.Of(a.main.Code).Group == reason.GroupNeedsUser
+	a.parked = !reason.Of(a.main.Code).Group.InLine()
 	return a
 }
 

@@ -17,6 +17,10 @@ const (
 	GroupTurn      Group = "waits for its turn"
 )
 
+// InLine tells whether a Job that waits for such a reason has its turn as soon
+// as there is room; others have none until something else changes.
+func (g Group) InLine() bool { return g == GroupShare || g == GroupMachines || g == GroupTurn }
+
 // Entry is what the catalogue says of a code.
 type Entry struct {
 	Code   Code
@@ -47,7 +51,7 @@ func Catalogue() []Entry {
 		{UnknownQueue, GroupNeedsUser, "There is no such queue for it",
 			"Use a queue that takes Jobs of this namespace: kubectl get queues."},
 		{UnknownResource, GroupNeedsUser, "It asks for a resource that the policy does not know",
-			"Correct the name, or have the policy list the resource in a quota, or under resources."},
+			"Correct the name, use a queue that has a quota of it, or have the policy list it in a quota or under resources."},
 		{NoMatchingFlavor, GroupNeedsUser, "No flavor of the queue agrees with the pods",
 			"Leave out the node selector, affinity or toleration that the message names, or choose another queue."},
 		{BadRequest, GroupNeedsUser, "What it asks for can't be counted",

@@ -1,6 +1,9 @@
 package reason
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Line is a reason as it stands on a Job: code, sentence, rule.
 func (r Reason) Line() string {
@@ -22,3 +25,36 @@ func SplitLine(line string) (Code, string) {
 }
 
 func notLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
+
+const advice = "Try: "
+
+// Joined makes one reason of several that have the same code: what is the matter
+// with each, and then once what all of them say after it.
+func Joined(reasons []Reason) Reason {
+	one := reasons[0]
+	if len(reasons) == 1 {
+		return one
+	}
+	var matters, more, tries []string
+	add := func(to *[]string, text string) {
+		if !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, r := range reasons {
+		text, try, found := strings.Cut(r.Message, ". "+advice)
+		if found {
+			add(&tries, try)
+		}
+		sentences := strings.Split(text, ". ")
+		add(&matters, sentences[0])
+		for _, s := range sentences[1:] {
+			add(&more, s)
+		}
+	}
+	one.Message = strings.Join(append([]string{strings.Join(matters, "; ")}, more...), ". ")
+	if len(tries) > 0 {
+		one.Message += ". " + advice + strings.Join(tries, "; or ")
+	}
+	return one
+}

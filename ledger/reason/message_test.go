@@ -32,3 +32,65 @@ func TestLinesAreParted(t *testing.T) {
 		})
 	}
 }
+
+func TestAMessageOfNoQuotaIsAboutItsRow(t *testing.T) {
+	row := reason.Quota{Queue: "research", Flavor: "h100", Resource: "nvidia.com/gpu", Used: 4, Nominal: 4, Asked: 1}
+	message := reason.NoQuota(row).Message
+	later, other, next, sibling := row, row, row, row
+	later.Used, other.Flavor, next.Resource, sibling.Queue = 0, "h10", "cpu", "search"
+	for name, c := range map[string]struct {
+		row  reason.Quota
+		want bool
+	}{
+		"the same row":           {row, true},
+		"the row with other use": {later, true},
+		"another flavor":         {other, false},
+		"another resource":       {next, false},
+		"another queue":          {sibling, false},
+	} {
+		if got := c.row.About(message); got != c.want {
+			t.Errorf("%s: %t, want %t: %s", name, got, c.want, message)
+		}
+	}
+}
+
+func TestOverQuotaSaysEachThingOnce(t *testing.T) {
+	gpu := func(flavor string, nominal int64) reason.Quota {
+		return reason.Quota{Queue: "q", Flavor: flavor, Resource: "gpu", Nominal: nominal, Asked: 4}
+	}
+	cpu := reason.Quota{Queue: "q", Flavor: "c", Resource: "cpu", Nominal: 1000, Asked: 2000}
+	for _, c := range []struct {
+		name string
+		pods int64
+		over []reason.Quota
+		want string
+	}{
+		{"one flavor", 4, []reason.Quota{gpu("a", 2)}, "4 gpu asked; q may use at most 2 on a. Try: ask for less"},
+		{"two that would do together", 4, []reason.Quota{gpu("a", 2), gpu("b", 3)},
+			"4 gpu asked; q may use at most 2 on a, 3 on b; all pods of a Job go to one flavor. Try: ask for less, or make several Jobs of it"},
+		{"one pod can't be spread anyway", 1, []reason.Quota{gpu("a", 2), gpu("b", 3)},
+			"4 gpu asked; q may use at most 2 on a, 3 on b. Try: ask for less"},
+		{"another resource on another flavor", 4, []reason.Quota{gpu("a", 1), cpu},
+			"4 gpu asked; q may use at most 1 on a; 2 cpu asked; q may use at most 1 on c. Try: ask for less"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := reason.OverQuota(c.pods, c.over...).Message; got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestJoinedSaysOnceWhatAllSay(t *testing.T) {
+	got := reason.Joined([]reason.Reason{
+		reason.NoSuchMachines("a", ""), reason.TooSmallMachines("b", 2, 1, 1), reason.TooSmallMachines("c", 2, 0, 1),
+	})
+	want := "no node of a has the labels that the pods select and no other taints than they tolerate; " +
+		"2 pods asked; the machines of b (1 node) would have room for 1 if nothing ran; " +
+		"2 pods asked; the machines of c (1 node) would have room for 0 if nothing ran. " +
+		"It starts by itself if such a node comes. It starts by itself if more or bigger ones come. " +
+		"Try: ask for less per pod, or fewer pods"
+	if got.Message != want || got.Code != reason.NeverFits {
+		t.Errorf("got  %s\nwant %s", got.Line(), want)
+	}
+}

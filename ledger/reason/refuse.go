@@ -46,10 +46,15 @@ func NoPods() Reason {
 	return Reason{Code: BadRequest, Message: "it asks for no pods (spec.parallelism: 0, or nothing left to do). Try: set spec.parallelism"}
 }
 
-// NotKnown is resources that neither a quota nor the policy's lists name.
-func NotKnown(queue string, resources []string) Reason {
-	return Reason{Code: UnknownResource, Message: fmt.Sprintf("%s: not in a quota of %s, nor listed under resources in the policy. Try: correct the name",
-		strings.Join(resources, ", "), queue)}
+// NotKnown is resources that neither a quota nor the policy's lists name; have
+// are the queues whose quotas name them.
+func NotKnown(queue string, resources, have []string) Reason {
+	try := "correct the name"
+	if len(have) > 0 {
+		try = fmt.Sprintf("a queue that has a quota of it (%s), or have %s given one", few(have), queue)
+	}
+	return Reason{Code: UnknownResource, Message: fmt.Sprintf("%s: not in a quota of %s, nor listed under resources in the policy. Try: %s",
+		strings.Join(resources, ", "), queue, try)}
 }
 
 // NoFlavors is a queue or a verdict without any flavor.

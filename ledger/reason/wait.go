@@ -1,6 +1,9 @@
 package reason
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The constructors below are why a sound Job waits, each with its numbers.
 
@@ -17,11 +20,41 @@ func NoQuota(q Quota) Reason {
 		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Nominal-q.Used)))}
 }
 
-// OverQuota is that it asks for more than the queue may ever use of a flavor.
-func OverQuota(q Quota) Reason {
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s %s asked; %s may use at most %s on %s. Try: ask for less",
-		Amount(q.Resource, q.Asked), q.Resource, q.Queue, Amount(q.Resource, q.Nominal), q.Flavor)}
+// About tells whether a message that NoQuota made is about this row, with
+// whatever numbers.
+func (q Quota) About(message string) bool {
+	return strings.HasPrefix(message, q.Queue+" uses ") && strings.Contains(message, " "+q.Resource+" on "+q.Flavor+"; ")
 }
+
+// OverQuota is that it asks for more than the queue may ever use: of each flavor
+// that would do, what there is too little of.
+func OverQuota(pods int64, over ...Quota) Reason {
+	var parts []string
+	apart := false // it would fit if its pods could be spread over flavors
+	for len(over) > 0 {
+		first, same := over[0], 1
+		at := []string{atMost(first)}
+		sum := first.Nominal
+		for same < len(over) && over[same].Resource == first.Resource {
+			at = append(at, atMost(over[same]))
+			sum += over[same].Nominal // of quotas that are smaller than what was asked
+			same++
+		}
+		apart = apart || same > 1 && pods > 1 && sum >= first.Asked
+		parts = append(parts, fmt.Sprintf("%s %s asked; %s may use at most %s",
+			Amount(first.Resource, first.Asked), first.Resource, first.Queue, strings.Join(at, ", ")))
+		over = over[same:]
+	}
+	message := strings.Join(parts, "; ")
+	if apart {
+		message += "; all pods of a Job go to one flavor. Try: ask for less, or make several Jobs of it"
+	} else {
+		message += ". Try: ask for less"
+	}
+	return Reason{Code: NeverFits, Message: message}
+}
+
+func atMost(q Quota) string { return Amount(q.Resource, q.Nominal) + " on " + q.Flavor }
 
 // Machines is what there is for a gang on the nodes of a flavor.
 type Machines struct {
@@ -85,10 +118,16 @@ func (m Machines) missing() string {
 	return text
 }
 
-// NoSuchMachines is that no node at all may run the pods.
-func NoSuchMachines(flavor string) Reason {
+// NoSuchMachines is that no node at all may run the pods; node is the one that
+// they name, if they do.
+func NoSuchMachines(flavor, node string) Reason {
+	const byItself = "It starts by itself if such a node comes"
+	if node != "" {
+		return Reason{Code: NeverFits, Message: fmt.Sprintf("the pods ask for the node %s (nodeName), which is not there, not of %s, "+
+			"or has a label or taint against them. %s. Try: leave out nodeName", node, flavor, byItself)}
+	}
 	return Reason{Code: NeverFits, Message: fmt.Sprintf("no node of %s has the labels that the pods select and no other taints than they tolerate. "+
-		"It starts by itself if such a node comes", flavor)}
+		byItself, flavor)}
 }
 
 // TooSmallMachines is that the pods would not fit even if nothing ran.
