@@ -15,27 +15,30 @@ import (
 // Coverage is how much of the rules the tests reach. Library, defaults and the
 // tests themselves do not count.
 type Coverage struct {
-	Percent float64
-	Files   []FileCoverage
+	Percent float64        `json:"percent"`
+	Files   []FileCoverage `json:"files"`
 	// Untested are the rules that no test made true.
-	Untested []Rule
+	Untested []Rule `json:"untested,omitempty"`
 }
 
 // FileCoverage is that of one file; rows count from 1.
 type FileCoverage struct {
-	File    string
-	Percent float64
-	Missed  []RowRange
+	File    string     `json:"file"`
+	Percent float64    `json:"percent"`
+	Missed  []RowRange `json:"missed,omitempty"`
 }
 
 // RowRange is from a row to a row, both included.
-type RowRange struct{ From, To int }
+type RowRange struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
 
 // Rule is a rule of a bundle.
 type Rule struct {
-	File string
-	Row  int
-	Name string
+	File string `json:"file"`
+	Row  int    `json:"row"`
+	Name string `json:"name"`
 }
 
 // reached is what the tests of a run reached: rows, and whole rules. Of a rule

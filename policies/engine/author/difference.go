@@ -15,10 +15,10 @@ import (
 
 // Difference is an expression that did not hold.
 type Difference struct {
-	File string
-	Row  int
+	File string `json:"file"`
+	Row  int    `json:"row"`
 	// Text is the expression, with the values of what is in it below.
-	Text string
+	Text string `json:"text"`
 }
 
 // mostDifferences of the rules are enough to see why; a policy of a hundred

@@ -60,6 +60,13 @@ func queueFailure(err error, name string) error {
 	return other(err, "reading Queues")
 }
 
+func nodesFailure(err error) error {
+	if apierrors.IsForbidden(err) {
+		return failure.New("ask for the right to list nodes, or leave out what needs it", "you may not list nodes")
+	}
+	return other(err, "listing nodes")
+}
+
 // notFoundNamed tells a missing object from a missing resource type: the API
 // server names the object only in the first case.
 func notFoundNamed(err error, name string) bool {

@@ -124,3 +124,19 @@ func (c *Client) pods(ctx context.Context, namespace string, selector labels.Set
 	}
 	return list.Items, nil
 }
+
+// Nodes lists the machines of the cluster.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	var all []corev1.Node
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := c.core.Nodes().List(ctx, options)
+		if err != nil {
+			return nil, nodesFailure(err)
+		}
+		all = append(all, page.Items...)
+		if options.Continue = page.Continue; options.Continue == "" {
+			return all, nil
+		}
+	}
+}

@@ -34,5 +34,7 @@ manager puts in force: it is the same engine.`,
 
 // commands are listed in the order in which one needs them.
 func (p Plugin) commands() []*cobra.Command {
-	return []*cobra.Command{}
+	return []*cobra.Command{
+		p.create(), p.check(), p.test(), p.format(), p.bench(), p.vendor(), p.build(), p.sign(),
+	}
 }

@@ -17,6 +17,9 @@ func advice(code, state string) *Advice {
 		return &Advice{CanEverRun: Unknown, CanRunNow: Unknown, Text: undecided(state)}
 	}
 	entry := reason.Of(reason.Code(code))
+	if entry.Code == reason.HeldByPolicy {
+		entry.Advice = "" // the rule's own words are in the message already
+	}
 	return &Advice{CanEverRun: everRuns(entry.Group), CanRunNow: No, Text: entry.Advice}
 }
 
@@ -40,7 +43,7 @@ func everRuns(group reason.Group) string {
 	return Yes
 }
 
-// aboutShare tells reasons that the queue's own numbers explain.
-func aboutShare(code string) bool {
-	return reason.Of(reason.Code(code)).Group == reason.GroupShare
+// WaitsForShare tells whether the queue's own numbers explain why it waits.
+func (j Job) WaitsForShare() bool {
+	return j.Waits() && reason.Of(reason.Code(j.Code)).Group == reason.GroupShare
 }

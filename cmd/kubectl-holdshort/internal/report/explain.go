@@ -2,8 +2,8 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // Evidence is what was read about one Job. All but the Job may be missing.
@@ -19,8 +21,9 @@ type Evidence struct {
 	Job        *batchv1.Job
 	Queue      *v1alpha1.Queue
 	Events     []corev1.Event
-	Pods       []corev1.Pod  // of the Job; of a waiting one, those of its queue and namespace
-	Neighbours []batchv1.Job // labelled Jobs of the same queue and namespace
+	Pods       []corev1.Pod  // of the Job; of a waiting one, those of its queue
+	Neighbours []batchv1.Job // labelled Jobs of the same queue
+	Everywhere bool          // neighbours and pods are those of all namespaces
 	Unread     []string      // what could not be read
 }
 
@@ -37,21 +40,35 @@ func Explain(e Evidence) JobExplanation {
 	if e.Queue != nil {
 		x.Revision = e.Queue.Status.Revision
 	}
-	if row.Waits() {
+	switch {
+	case row.Waits():
 		x.wait(e)
-	}
-	if row.State == StateUnmanaged {
+	case row.State == StateUnmanaged:
 		x.Suspended = d.Suspended && condition(e.Job, batchv1.JobComplete) == nil && condition(e.Job, batchv1.JobFailed) == nil
 		x.Misspelt = misspelt(e.Job)
+	default:
+		x.run(e)
 	}
 	if holds(row.State) && d.Reservation != nil {
 		x.Admitted = admission(d.Reservation)
 		x.Revision = d.Reservation.Revision
 	}
-	if row.State != StateUnmanaged && !row.Waits() && e.Pods != nil {
-		x.Pods = countPods(e.Pods)
-	}
 	return x
+}
+
+// run fills in what only a Job that was started has.
+func (x *JobExplanation) run(e Evidence) {
+	if x.State == StateBypassed {
+		x.Bypass = e.Job.Annotations[policies.AnnotationBypass]
+	}
+	if e.Pods != nil {
+		x.Pods, x.Failing = countPods(e.Pods), failing(e.Pods)
+	}
+	if e.Job.Status.Failed > 0 {
+		x.FailedPods = &FailedPods{
+			Count: int64(e.Job.Status.Failed), Limit: e.Job.Spec.BackoffLimit, Again: x.State != StateComplete && x.State != StateFailed,
+		}
+	}
 }
 
 // wait fills in what only a waiting Job has.
@@ -60,34 +77,43 @@ func (x *JobExplanation) wait(e Evidence) {
 	if e.Queue == nil {
 		return
 	}
-	x.Pending = e.Queue.Status.Pending
-	if !aboutShare(x.Code) {
-		return
+	x.Pending, x.InLine = e.Queue.Status.Pending, inLine(e.Queue)
+	x.QueueHeld = e.Queue.Spec.Hold == v1alpha1.HoldStart
+	if x.WaitsForShare() {
+		x.holding(e, x.short(usage(e.Queue)))
 	}
-	for _, u := range usage(e.Queue) {
-		if asksFor(x.Asks, u.Resource) {
-			x.Now = append(x.Now, u)
-		}
-	}
-	x.Holding = holders(e.Neighbours, e.Job, x.Now)
-	x.Remains = remains(e, x.Now)
-	x.HeldElsewhere = elsewhere(x.Now, x.Holding, x.Remains)
 }
 
-// elsewhere is what is used and held by nobody who is named.
-func elsewhere(short []QueueUsage, holding []Holder, left []Remains) resource.List {
-	rest := resource.List{}
-	for _, u := range short {
-		rest[u.Resource] = resource.Add(rest[u.Resource], u.Used)
+// short is the rows that the Job waits for: the one that its message is about,
+// whose numbers of now stand beside it; else, if the message is in words of
+// another version, all that it asks for.
+func (x *JobExplanation) short(rows []QueueUsage) []QueueUsage {
+	var asked []QueueUsage
+	for _, u := range rows {
+		row := reason.Quota{
+			Queue: x.Queue, Flavor: u.Flavor, Resource: u.Resource, Used: u.Used, Nominal: u.Limit, Asked: askedOf(x.Asks, u.Resource),
+		}
+		if row.About(x.Message) {
+			x.Now = append(x.Now, u)
+			if now := reason.NoQuota(row).Message; beforeAsked(now) != beforeAsked(x.Message) {
+				x.Moved = now
+			}
+		}
+		if row.Asked > 0 {
+			asked = append(asked, u)
+		}
 	}
-	for _, h := range holding {
-		rest.AddTo(h.Reserved, -1)
+	if len(x.Now) > 0 {
+		return x.Now
 	}
-	for _, r := range left {
-		rest.AddTo(r.Held, -1)
-	}
-	maps.DeleteFunc(rest, func(_ string, amount int64) bool { return amount <= 0 })
-	return rest
+	return asked
+}
+
+// beforeAsked is what a message says of the queue. What is asked comes after it,
+// and is known to the ledger better.
+func beforeAsked(message string) string {
+	used, _, _ := strings.Cut(message, ";")
+	return used
 }
 
 // asks is what the Job wants now. Once it is over it wants nothing; what it was
@@ -107,28 +133,13 @@ func asks(d *demand.Job, state string) []Ask {
 	return list
 }
 
-func asksFor(asks []Ask, name string) bool {
-	return slices.ContainsFunc(asks, func(a Ask) bool { return a.Requests[name] > 0 })
-}
-
-// holders are the admitted neighbours that hold something of what is short,
-// the oldest first.
-func holders(neighbours []batchv1.Job, self *batchv1.Job, short []QueueUsage) []Holder {
-	var list []Holder
-	for i := range neighbours {
-		row := NewJob(&neighbours[i], nil)
-		if row.UID == string(self.UID) || !holds(row.State) {
-			continue
-		}
-		if held := ofShort(row.Reserved, short); len(held) > 0 {
-			list = append(list, Holder{Namespace: row.Namespace, Name: row.Name, Reserved: held, Since: row.Since,
-				Ending: row.State == StateDeleting})
-		}
+// askedOf is what all pods together want of a resource.
+func askedOf(asks []Ask, name string) int64 {
+	total := int64(0)
+	for _, a := range asks {
+		total = resource.Add(total, resource.Mul(a.Requests[name], a.Pods))
 	}
-	slices.SortFunc(list, func(a, b Holder) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
-	})
-	return list
+	return total
 }
 
 func admission(r *demand.Reservation) *Admission {
@@ -143,25 +154,4 @@ func admission(r *demand.Reservation) *Admission {
 	}
 	slices.SortFunc(a.Plan, func(a, b PlannedNode) int { return cmp.Compare(a.Node, b.Node) })
 	return a
-}
-
-// countPods counts pods by what they do. A terminating one still holds what it
-// has, whatever its phase.
-func countPods(pods []corev1.Pod) *PodCounts {
-	counts := &PodCounts{}
-	for i := range pods {
-		switch phase := pods[i].Status.Phase; {
-		case phase == corev1.PodSucceeded:
-			counts.Succeeded++
-		case phase == corev1.PodFailed:
-			counts.Failed++
-		case pods[i].DeletionTimestamp != nil:
-			counts.Terminating++
-		case phase == corev1.PodRunning:
-			counts.Running++
-		default:
-			counts.Pending++
-		}
-	}
-	return counts
 }

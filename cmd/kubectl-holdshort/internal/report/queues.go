@@ -2,9 +2,11 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -24,6 +26,7 @@ func NewQueue(q *v1alpha1.Queue) Queue {
 		Kind:     Kind{APIVersion, "Queue"},
 		Name:     q.Name,
 		Pending:  q.Status.Pending,
+		InLine:   inLine(q),
 		Admitted: q.Status.Admitted,
 		Usage:    usage(q),
 		Summary:  q.Status.Summary,
@@ -38,6 +41,30 @@ func NewQueue(q *v1alpha1.Queue) Queue {
 		}
 	}
 	return row
+}
+
+// inLine is how many of the waiting Jobs start as soon as there is room. The
+// others are held back by something else, and have no rank.
+func inLine(q *v1alpha1.Queue) int64 {
+	total := int64(0)
+	for code, jobs := range q.Status.Reasons {
+		if reason.Of(reason.Code(code)).Group.InLine() {
+			total += jobs
+		}
+	}
+	return total
+}
+
+// MainReason is the most frequent of the reasons why Jobs of the queue wait, and
+// how many have it; of two equally frequent ones, the first by name.
+func (q Queue) MainReason() (string, int64) {
+	main, most := "", int64(0)
+	for _, code := range slices.Sorted(maps.Keys(q.Reasons)) {
+		if q.Reasons[code] > most {
+			main, most = code, q.Reasons[code]
+		}
+	}
+	return main, most
 }
 
 // usage in the order of flavor and resource. An amount beyond counting is left

@@ -25,7 +25,8 @@ type QueueList struct {
 type Queue struct {
 	Kind
 	Name     string           `json:"name"`
-	Pending  int64            `json:"pending"`
+	Pending  int64            `json:"pending"` // all that wait, those too that are not in line
+	InLine   int64            `json:"inLine"`  // of them, those that start as soon as there is room
 	Admitted int64            `json:"admitted"`
 	Usage    []QueueUsage     `json:"usage"`
 	Summary  string           `json:"summary,omitempty"`
@@ -99,20 +100,33 @@ type JobExplanation struct {
 	Job
 	Asks   []Ask   `json:"asks"`
 	Advice *Advice `json:"advice,omitempty"`
-	// Now are the queue's present numbers behind the reason.
-	Now     []QueueUsage `json:"now,omitempty"`
-	Pending int64        `json:"pending,omitempty"` // how many wait in the queue
-	// Holding are admitted Jobs of the queue in the same namespace.
+	// Now is the row of the queue that the reason is about, at this moment.
+	Now []QueueUsage `json:"now,omitempty"`
+	// Moved is what the reason would say by these numbers, if that is something
+	// else.
+	Moved   string `json:"moved,omitempty"`
+	Pending int64  `json:"pending,omitempty"` // how many wait in the queue
+	InLine  int64  `json:"inLine,omitempty"`  // how many of them are in line
+	// QueueHeld: an operator keeps the queue from starting anything.
+	QueueHeld bool `json:"queueHeld,omitempty"`
+	// Holding are Jobs of the queue that have what the reason is about, in all
+	// namespaces that may be read.
 	Holding []Holder `json:"holding,omitempty"`
-	// Remains are pods of the queue in the same namespace that outlive their Job,
-	// or its admission.
+	// Remains are pods of the queue that outlive their Job, or its admission.
 	Remains []Remains `json:"remains,omitempty"`
-	// HeldElsewhere is what the rest of the queue holds: Jobs of other namespaces.
+	// HeldElsewhere is what is used by Jobs of namespaces that may not be listed.
 	HeldElsewhere resource.List `json:"heldElsewhere,omitempty"`
-	Revision      string        `json:"revision,omitempty"` // of the policy that decided
-	Admitted      *Admission    `json:"admission,omitempty"`
-	Pods          *PodCounts    `json:"pods,omitempty"`
-	Events        []Event       `json:"events,omitempty"`
+	// HeldUnnamed is what is used though no Job or pod that was read has it, and
+	// all could be read: the numbers were written at another moment.
+	HeldUnnamed resource.List `json:"heldUnnamed,omitempty"`
+	Revision    string        `json:"revision,omitempty"` // of the policy that decided
+	// Bypass is what somebody said who started the Job past the queue.
+	Bypass     string      `json:"bypass,omitempty"`
+	Admitted   *Admission  `json:"admission,omitempty"`
+	Pods       *PodCounts  `json:"pods,omitempty"`
+	Failing    []Failing   `json:"failing,omitempty"` // what is wrong with pods, the most frequent first
+	FailedPods *FailedPods `json:"failedPods,omitempty"`
+	Events     []Event     `json:"events,omitempty"`
 	// Unread is what could not be read, and so is missing above.
 	Unread []string `json:"unread,omitempty"`
 	// Suspended tells of a Job that holdshort does not manage whether it waits for
@@ -134,14 +148,15 @@ type Advice struct {
 	// CanEverRun is "no" when only an edit of the Job or the policy helps.
 	CanEverRun string `json:"canEverRun"`
 	CanRunNow  string `json:"canRunNow"`
-	Text       string `json:"text"`
+	Text       string `json:"text,omitempty"`
 }
 
 // Holder is a Job that has what another waits for.
 type Holder struct {
 	Namespace string        `json:"namespace"`
 	Name      string        `json:"name"`
-	Reserved  resource.List `json:"reserved"`
+	State     string        `json:"state"`
+	Reserved  resource.List `json:"reserved"` // what is charged for it, of what is short
 	Since     time.Time     `json:"since"`
 	Ending    bool          `json:"ending,omitempty"` // it is being deleted
 }
@@ -184,6 +199,30 @@ type PodCounts struct {
 	Succeeded   int64 `json:"succeeded"`
 	Failed      int64 `json:"failed"`
 	Terminating int64 `json:"terminating"`
+}
+
+// Failing is pods that went wrong, or do not come up, in the same way.
+type Failing struct {
+	Pods    int64  `json:"pods"`
+	Pod     string `json:"pod"` // one of them
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+	// ExitCode of a container that ended by itself.
+	ExitCode *int32 `json:"exitCode,omitempty"`
+}
+
+// FailedPods is what the Job controller counts of pods that failed.
+type FailedPods struct {
+	Count int64  `json:"count"`
+	Limit *int32 `json:"backoffLimit,omitempty"`
+	// Again: the controller makes new ones, after a pause that grows.
+	Again bool `json:"again,omitempty"`
+}
+
+// JobExplanationList is the answer of kubectl holdshort explain about several.
+type JobExplanationList struct {
+	Kind
+	Items []JobExplanation `json:"items"`
 }
 
 // Event is something that happened to the Job.

@@ -1,0 +1,200 @@
+package policy
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/policies/engine/author"
+)
+
+func (p Plugin) printTests(dir string, tests *author.TestReport, f testFlags) error {
+	switch f.format {
+	case render.FormatJSON:
+		_, err := render.Document(p.Streams.Out, f.format, testDocument(dir, tests))
+		return err
+	case formatJUnit:
+		return printJUnit(p.Streams.Out, dir, tests)
+	}
+	for i := range tests.Results {
+		printTest(p.Streams.Out, &tests.Results[i], f.verbose)
+	}
+	if c := tests.Coverage; c != nil {
+		printCoverage(p.Streams.Out, c)
+	}
+	if len(tests.Results) == 0 {
+		fmt.Fprintf(p.Streams.ErrOut, "%s has no tests. Try: rules named test_… in a file *_test.rego; kubectl holdshort policy new shows some\n", dir)
+		return nil
+	}
+	_, err := fmt.Fprintln(p.Streams.Out, summary(tests))
+	return err
+}
+
+func summary(tests *author.TestReport) string {
+	parts := []string{fmt.Sprintf("%d passed", tests.Count(author.Pass))}
+	for _, o := range []struct {
+		outcome author.Outcome
+		text    string
+	}{{author.Fail, "failed"}, {author.Broken, "gave no answer"}, {author.Skipped, "skipped"}} {
+		if n := tests.Count(o.outcome); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func printTest(w io.Writer, r *author.TestResult, verbose bool) {
+	if r.Outcome == author.Pass && !verbose {
+		return
+	}
+	fmt.Fprintf(w, "%-5s %s:%d: %s\n", strings.ToUpper(string(r.Outcome)), r.File, r.Row, r.Name)
+	fmt.Fprint(w, details(r))
+	if r.Output != "" {
+		fmt.Fprintf(w, "      printed\n%s", indent(r.Output))
+	}
+}
+
+// details say why a test did not pass.
+func details(r *author.TestResult) string {
+	var b strings.Builder
+	if r.Message != "" {
+		fmt.Fprintf(&b, "      %s. Try: %s\n", r.Message, r.Try)
+	}
+	for i, d := range r.Differences {
+		if i == 1 {
+			b.WriteString("      on the way, these did not hold either\n")
+		}
+		fmt.Fprintf(&b, "      %s:%d\n%s", d.File, d.Row, indent(d.Text))
+	}
+	return b.String()
+}
+
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("        " + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
+}
+
+func printCoverage(w io.Writer, c *author.Coverage) {
+	fmt.Fprintf(w, "%.1f %% of the rules' rows covered\n", c.Percent)
+	for _, f := range c.Files {
+		if len(f.Missed) > 0 {
+			fmt.Fprintf(w, "  %s: %.1f %%, not reached: %s\n", f.File, f.Percent, rows(f.Missed))
+		}
+	}
+	for _, r := range c.Untested {
+		fmt.Fprintf(w, "  %s:%d: no test makes this rule (%s) true\n", r.File, r.Row, r.Name)
+	}
+}
+
+func rows(missed []author.RowRange) string {
+	var parts []string
+	for _, m := range missed {
+		if m.From == m.To {
+			parts = append(parts, fmt.Sprintf("row %d", m.From))
+		} else {
+			parts = append(parts, fmt.Sprintf("rows %d to %d", m.From, m.To))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// PolicyTests is what -o json shows.
+type PolicyTests struct {
+	report.Kind
+	Bundle   string           `json:"bundle"`
+	OK       bool             `json:"ok"`
+	Tests    []PolicyTest     `json:"tests"`
+	Coverage *author.Coverage `json:"coverage,omitempty"`
+}
+
+// PolicyTest is one test.
+type PolicyTest struct {
+	Package     string              `json:"package"`
+	Name        string              `json:"name"`
+	File        string              `json:"file"`
+	Row         int                 `json:"row"`
+	Outcome     author.Outcome      `json:"outcome"` // pass, fail, error or skip
+	Message     string              `json:"message,omitempty"`
+	Try         string              `json:"try,omitempty"`
+	Differences []author.Difference `json:"differences,omitempty"`
+	Output      string              `json:"output,omitempty"`
+	Seconds     float64             `json:"seconds"`
+}
+
+func testDocument(dir string, tests *author.TestReport) PolicyTests {
+	document := PolicyTests{
+		Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyTests"},
+		Bundle: dir, OK: tests.OK(), Tests: []PolicyTest{}, Coverage: tests.Coverage,
+	}
+	for _, r := range tests.Results {
+		document.Tests = append(document.Tests, PolicyTest{
+			Package: r.Package, Name: r.Name, File: r.File, Row: r.Row, Outcome: r.Outcome, Message: r.Message, Try: r.Try,
+			Differences: r.Differences, Output: r.Output, Seconds: r.Duration.Seconds(),
+		})
+	}
+	return document
+}
+
+// The elements that readers of JUnit reports agree on.
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	File    string     `xml:"file,attr"`
+	Line    int        `xml:"line,attr"`
+	Seconds string     `xml:"time,attr"`
+	Failure *junitText `xml:"failure"`
+	Error   *junitText `xml:"error"`
+	Skipped *struct{}  `xml:"skipped"`
+	Output  string     `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func printJUnit(w io.Writer, dir string, tests *author.TestReport) error {
+	suite := junitSuite{
+		Name: dir, Tests: len(tests.Results), Failures: tests.Count(author.Fail),
+		Errors: tests.Count(author.Broken), Skipped: tests.Count(author.Skipped),
+	}
+	for i := range tests.Results {
+		r := &tests.Results[i]
+		c := junitCase{
+			Class: r.Package, Name: r.Name, File: r.File, Line: r.Row, Output: r.Output,
+			Seconds: fmt.Sprintf("%.6f", r.Duration.Seconds()),
+		}
+		switch r.Outcome {
+		case author.Fail:
+			c.Failure = &junitText{Message: fmt.Sprintf("%s:%d", r.File, r.Row), Text: details(r)}
+		case author.Broken:
+			c.Error = &junitText{Message: r.Message, Text: details(r)}
+		case author.Skipped:
+			c.Skipped = &struct{}{}
+		case author.Pass:
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(suite, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing JUnit: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}

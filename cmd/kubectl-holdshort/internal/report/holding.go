@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// holding fills in who has what the Job waits for: of the rows in question, all
+// that is used is either held by somebody who is named, or left over.
+func (x *JobExplanation) holding(e Evidence, short []QueueUsage) {
+	rest := resource.List{}
+	for _, u := range short {
+		rest[u.Resource] = resource.Add(rest[u.Resource], u.Used)
+	}
+	pods := podsByJob(e, short)
+	named := map[string]bool{x.UID: true}
+	take := func(uid string, h Holder) {
+		if len(h.Reserved) > 0 {
+			x.Holding = append(x.Holding, h)
+			named[uid] = true
+			rest.AddTo(h.Reserved, -1)
+		}
+	}
+	loose := map[string]Holder{}
+	for i := range e.Neighbours {
+		row, d := newJob(&e.Neighbours[i], nil)
+		held := pods[row.UID]
+		switch {
+		case row.UID == x.UID || row.Queue != x.Queue:
+		case row.State == StateAdmitted:
+			take(row.UID, newHolder(row, reservedOf(d.Reservation, short)))
+		case row.State == StateDeleting && held != nil:
+			take(row.UID, newHolder(row, held.Held))
+		case row.State == StateDeleting && e.Pods == nil:
+			take(row.UID, newHolder(row, reservedOf(d.Reservation, short)))
+		case row.State == StateBypassed || row.State == StateUncharged:
+			loose[row.UID] = newHolder(row, looseOf(d, held, short))
+		}
+	}
+	// Which flavor a Job without a reservation is charged to, the policy knows
+	// alone. If the others have all of this one, it is another.
+	for _, uid := range slices.Sorted(maps.Keys(loose)) {
+		if anyOf(rest, loose[uid].Reserved) {
+			take(uid, loose[uid])
+		}
+	}
+	slices.SortStableFunc(x.Holding, func(a, b Holder) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	x.Remains = remains(pods, named)
+	for _, r := range x.Remains {
+		rest.AddTo(r.Held, -1)
+	}
+	maps.DeleteFunc(rest, func(_ string, amount int64) bool { return amount <= 0 })
+	if e.Everywhere {
+		x.HeldUnnamed = rest
+	} else {
+		x.HeldElsewhere = rest
+	}
+}
+
+func newHolder(row Job, held resource.List) Holder {
+	return Holder{
+		Namespace: row.Namespace, Name: row.Name, State: row.State, Reserved: held, Since: row.Since,
+		Ending: row.State == StateDeleting,
+	}
+}
+
+// anyOf tells whether there is any of what is wanted.
+func anyOf(have, want resource.List) bool {
+	for name := range want {
+		if have[name] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reservedOf is what a reservation has of the rows in question.
+func reservedOf(r *demand.Reservation, short []QueueUsage) resource.List {
+	total := resource.List{}
+	if r == nil {
+		return total
+	}
+	for _, set := range r.PodSets {
+		total.AddTo(partOf(set.Requests, set.Flavors, short), set.Count)
+	}
+	return total
+}
+
+// looseOf is what is charged for a Job without a reservation: what it may have,
+// or what its pods have if that is more.
+func looseOf(d *demand.Job, pods *Remains, short []QueueUsage) resource.List {
+	may := resource.List{}
+	for _, set := range d.PodSets {
+		may.AddTo(partOf(set.Requests, nil, short), set.Count)
+	}
+	if pods == nil {
+		return may
+	}
+	return resource.Max(may, pods.Held)
+}
+
+// partOf is the part of a list that is of the rows in question. Without flavors
+// nobody knows which it is on, so any will do.
+func partOf(list resource.List, flavors map[string]string, short []QueueUsage) resource.List {
+	part := resource.List{}
+	for _, u := range short {
+		flavor, known := flavors[u.Resource]
+		if amount := list[u.Resource]; amount > 0 && (flavors == nil || known && flavor == u.Flavor) {
+			part[u.Resource] = amount
+		}
+	}
+	return part
+}
+
+// podsByJob is what the pods that were read hold of the rows in question, by the
+// UID of their Job.
+func podsByJob(e Evidence, short []QueueUsage) map[string]*Remains {
+	byJob := map[string]*Remains{}
+	seen := map[string]bool{}
+	for i := range e.Pods {
+		pod := intake.Pod(&e.Pods[i])
+		if pod == nil || pod.UID != "" && seen[pod.UID] {
+			continue
+		}
+		seen[pod.UID] = true
+		held := partOf(pod.Requests, pod.Flavors, short)
+		if len(held) == 0 {
+			continue
+		}
+		left, there := byJob[pod.JobUID]
+		if !there {
+			name := cmp.Or(e.Pods[i].Labels[batchv1.JobNameLabel], pod.Name)
+			left = &Remains{Namespace: pod.Namespace, Job: name, Held: resource.List{}, Ending: true}
+			byJob[pod.JobUID] = left
+		}
+		left.Pods++
+		left.Held.AddTo(held, 1)
+		left.Ending = left.Ending && pod.Deleting
+	}
+	return byJob
+}
+
+// remains are the pods of the queue whose Job holds nothing by itself: it is
+// gone, or was taken back. They are charged until they end.
+func remains(pods map[string]*Remains, named map[string]bool) []Remains {
+	var list []Remains
+	for _, uid := range slices.Sorted(maps.Keys(pods)) {
+		if !named[uid] {
+			list = append(list, *pods[uid])
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Remains) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Job, b.Job))
+	})
+	return list
+}
