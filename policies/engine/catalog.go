@@ -12,42 +12,38 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// evaluate asks for the catalog, once, and makes sure that it holds together.
+// evaluate asks for the catalog, and makes sure that it holds together. Of
+// machines nothing is known yet, so a catalog that reads them is tried with none:
+// it must have an answer to that, too, and until they are known it is in force.
 func (b *build) evaluate(ctx context.Context) []Problem {
-	probe := b.revision.probes[groupCatalog]
-	result, err := probe.run(ctx, b.revision.encoder, &policies.Input{}, b.options.CatalogDeadline)
+	r := b.revision
+	if r.ReadsPart(groupCatalog, "capacity") {
+		if problems := b.nameFlavors(ctx); len(problems) > 0 {
+			return problems
+		}
+	}
+	in := r.catalogInput(b.options.Now(), nil)
+	catalog, wrong, doubtful, err := r.askCatalog(ctx, in, b.options.CatalogDeadline)
 	if err != nil {
 		return []Problem{fromEval(err)}
 	}
-	catalog := &policies.Catalog{}
-	targets := map[string]any{"queues": &catalog.Queues, "flavors": &catalog.Flavors,
-		"resources": &catalog.Resources, "unreserved": &catalog.Unreserved}
 	var problems []Problem
-	for _, f := range probe.fields {
-		value := answer(result, f)
-		if value == nil {
-			if f.required {
-				problems = append(problems, b.undefined(f))
-			}
-			continue
-		}
-		for _, p := range decode(fieldPath{f.name}, value, targets[f.name]) {
-			problems = append(problems, b.inCatalog(f, p))
+	for _, p := range wrong {
+		if p.undefined {
+			problems = append(problems, b.undefined(p.field))
+		} else {
+			problems = append(problems, b.inCatalog(p.field, p.fieldProblem))
 		}
 	}
 	if len(problems) > 0 {
 		return problems
 	}
-	wrong, doubtful := validate(catalog)
-	for _, p := range wrong {
-		problems = append(problems, b.inCatalog(fieldOf(p.path), p))
-	}
 	for _, p := range doubtful {
-		b.warnings = append(b.warnings, b.inCatalog(fieldOf(p.path), p))
+		b.warnings = append(b.warnings, b.inCatalog(p.field, p.fieldProblem))
 	}
 	b.checkTeams(catalog)
-	b.revision.catalog = catalog
-	return problems
+	r.use(catalog, in)
+	return nil
 }
 
 // checkTeams: a team whose queue is not there only waits for it, so it is no error.

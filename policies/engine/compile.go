@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/storage"
 
 	"github.com/holdshort/holdshort/policies"
 )
@@ -24,6 +23,12 @@ type Options struct {
 	Verification Verification
 	// Gates are asked before a revision replaces another one, in order.
 	Gates []Gate
+	// Observe is told of every decision; nil costs nothing. It is called where
+	// the decision is made, by many goroutines at once, and should be quick.
+	Observe func(Decision)
+	// Now is for what the catalog reads at activation, and for records; the
+	// clock of the machine.
+	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -36,6 +41,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = MaxBytes
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return o
 }
 
@@ -47,6 +55,7 @@ type build struct {
 	config   policies.Config
 	mods     *modules
 	compiler *ast.Compiler
+	store    storage.Store
 	revision *Revision
 	warnings []Problem
 }
@@ -153,8 +162,12 @@ func (b *build) inData(code string, p fieldProblem) Problem {
 
 func (b *build) compile(context.Context) []Problem {
 	b.mods.addLocated()
+	schemas, err := schemaSet()
+	if err != nil {
+		return []Problem{{Code: CodeInternal, Message: err.Error()}}
+	}
 	b.compiler = ast.NewCompiler().WithCapabilities(capabilities()).WithStrict(true).
-		WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false)
+		WithSchemas(schemas).WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false)
 	b.compiler.SetErrorLimit(0)
 	b.compiler.Compile(b.mods.byFile)
 	if b.compiler.Failed() {
@@ -165,31 +178,4 @@ func (b *build) compile(context.Context) []Problem {
 	known, _ := config.(map[string]any)
 	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
 	return append(problems, checkTypes(b.compiler)...)
-}
-
-// prepare readies one query per group and finds out what each of them reads.
-func (b *build) prepare(ctx context.Context) []Problem {
-	data, err := ast.InterfaceToValue(b.doc.root)
-	if err != nil {
-		return []Problem{{Code: CodeInternal, Message: "storing the data: " + err.Error()}}
-	}
-	store := inmem.NewFromASTObject(data.(ast.Object))
-	b.revision = &Revision{digest: b.bundle.Digest(), bundle: b.bundle, deadline: b.options.Deadline,
-		encoder: newEncoder(), probes: map[string]*probe{}, rules: factsOf(b.compiler)}
-	var problems []Problem
-	for _, group := range []string{groupCatalog, groupClassify, groupDeny, groupWarn, groupHold} {
-		seen, found, err := readsOf(b.compiler, group)
-		problems = append(problems, found...)
-		if err != nil {
-			return append(problems, Problem{Code: CodeInternal, Message: err.Error()})
-		}
-		p := &probe{group: group, fields: fieldsOf(group), seen: seen}
-		p.query, err = rego.New(rego.Query(b.probeText(p.fields)), rego.Compiler(b.compiler), rego.Store(store),
-			rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
-		if err != nil {
-			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})
-		}
-		b.revision.probes[group] = p
-	}
-	return problems
 }

@@ -14,19 +14,20 @@ const (
 	shapeObject shape = iota
 	shapeString
 	shapeNumber
+	shapeBool
 	shapeOrder   // array of numbers and strings
 	shapeStrings // array of strings
 	shapeReasons // set of reasons
 )
 
 func (s shape) String() string {
-	return [...]string{"an object", "a string", "a number", "an array of numbers and strings",
+	return [...]string{"an object", "a string", "a number", "true or false", "an array of numbers and strings",
 		"an array of strings", "a set of reasons"}[s]
 }
 
 // field is one rule of the contract: what a policy may define, and holdshort asks.
 type field struct {
-	group    string // catalog, classify, deny, warn, hold
+	group    string // catalog, classify, deny, warn, hold, protect
 	name     string // of the rule within the group's package; empty for the sets
 	required bool
 	shape    shape
@@ -59,22 +60,29 @@ const (
 	groupDeny     = "deny"
 	groupWarn     = "warn"
 	groupHold     = "hold"
+	groupProtect  = "protect"
 )
 
 func contract() []field {
 	return []field{
 		{groupCatalog, "queues", true, shapeObject},
 		{groupCatalog, "flavors", true, shapeObject},
+		{groupCatalog, "cohorts", false, shapeObject},
+		{groupCatalog, "fairSharing", false, shapeObject},
 		{groupCatalog, "resources", false, shapeObject},
 		{groupCatalog, "unreserved", false, shapeString},
+		{groupCatalog, "kinds", false, shapeObject},
 		{groupClassify, "queue", true, shapeString},
 		{groupClassify, "priority", true, shapeNumber},
 		{groupClassify, "order", false, shapeOrder},
 		{groupClassify, "flavors", false, shapeStrings},
 		{groupClassify, "user", false, shapeString},
+		{groupClassify, "preemptible", false, shapeBool},
+		{groupClassify, "minRuntimeSeconds", false, shapeNumber},
 		{groupDeny, "", false, shapeReasons},
 		{groupWarn, "", false, shapeReasons},
 		{groupHold, "", false, shapeReasons},
+		{groupProtect, "", false, shapeReasons},
 	}
 }
 
@@ -85,22 +93,22 @@ func fieldsOf(group string) []field {
 
 // laterFields belong to the contract but not yet to this build. A policy that
 // defines one expects it to count, so it is refused rather than ignored.
-func laterFields() []string {
-	return []string{"catalog.cohorts", "catalog.fairSharing", "catalog.kinds",
-		"classify.preemptible", "classify.minRuntimeSeconds", "classify.maxRuntimeSeconds",
-		"mutate", "protect"}
-}
+func laterFields() []string { return []string{"classify.maxRuntimeSeconds", "mutate"} }
 
 // mayRead are the parts of input that a group sees. The others are never there,
 // so a rule that reads one could only ever be undefined.
 func mayRead(group string) []string {
 	switch group {
+	case groupCatalog:
+		return []string{"now_ns", "capacity"}
 	case groupClassify:
 		return []string{"workload", "namespace", "job"}
 	case groupDeny, groupWarn:
 		return []string{"workload", "namespace", "job", "request", "old"}
 	case groupHold:
 		return []string{"workload", "verdict", "usage", "capacity", "now_ns"}
+	case groupProtect:
+		return []string{"victim", "incoming", "now_ns"}
 	default:
 		return nil
 	}
@@ -109,10 +117,8 @@ func mayRead(group string) []string {
 // whyNot explains a refusal of mayRead.
 func whyNot(group, part string) (message, try string) {
 	switch {
-	case group == groupCatalog && (part == "now_ns" || part == "capacity"):
-		return "a catalog that depends on " + part + " is not supported yet", "quotas from config alone"
 	case group == groupCatalog:
-		return "the catalog is the same for every workload and sees no input", "data.holdshort.config"
+		return "the catalog is the same for every workload and sees no input but now_ns and capacity", "data.holdshort.config"
 	case group == groupClassify && (part == "now_ns" || part == "usage" || part == "capacity"):
 		return "classify is evaluated once per workload, so it cannot see " + part, "the same in a hold rule"
 	case part == "namespace" && group == groupHold:
@@ -123,5 +129,6 @@ func whyNot(group, part string) (message, try string) {
 
 // inputParts are all parts of input.
 func inputParts() []string {
-	return []string{"workload", "namespace", "job", "request", "old", "verdict", "usage", "capacity", "now_ns"}
+	return []string{"workload", "namespace", "job", "request", "old", "verdict", "usage", "capacity", "now_ns",
+		"victim", "incoming"}
 }

@@ -30,6 +30,7 @@ type inputField struct {
 func newEncoder() *encoder {
 	e := &encoder{fields: map[reflect.Type][]inputField{}, whole: &view{all: true}}
 	e.learn(reflect.TypeFor[policies.Input]())
+	e.learn(reflect.TypeFor[policies.CatalogInput]())
 	return e
 }
 
@@ -53,9 +54,9 @@ func (e *encoder) learn(t reflect.Type) {
 	}
 }
 
-// input is what the view sees of in.
-func (e *encoder) input(in *policies.Input, seen *view) (ast.Value, error) {
-	term, err := e.term(reflect.ValueOf(in).Elem(), seen)
+// value is what the view sees of the document that a pointer leads to.
+func (e *encoder) value(document any, seen *view) (ast.Value, error) {
+	term, err := e.term(reflect.ValueOf(document).Elem(), seen)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (e *encoder) term(v reflect.Value, seen *view) (*ast.Term, error) {
 	case reflect.Struct:
 		return e.object(v, seen)
 	case reflect.Map:
-		return e.mapping(v)
+		return e.mapping(v, seen)
 	case reflect.Slice:
 		return e.array(v)
 	case reflect.String:
@@ -101,17 +102,20 @@ func (e *encoder) object(v reflect.Value, seen *view) (*ast.Term, error) {
 	return ast.NewTerm(object), nil
 }
 
-func (e *encoder) mapping(v reflect.Value) (*ast.Term, error) {
+// mapping builds the keys that the view sees, or all.
+func (e *encoder) mapping(v reflect.Value, seen *view) (*ast.Term, error) {
 	// The common maps first: reflection over them is the greater part of the cost.
 	switch m := v.Interface().(type) {
 	case map[string]string:
 		object := ast.NewObjectWithCapacity(len(m))
 		for key, value := range m {
-			object.Insert(ast.StringTerm(key), ast.StringTerm(value))
+			if seen.part(key) != nil {
+				object.Insert(ast.StringTerm(key), ast.StringTerm(value))
+			}
 		}
 		return ast.NewTerm(object), nil
 	case map[string]any: // the raw Job
-		value, err := ast.InterfaceToValue(m)
+		value, err := ast.InterfaceToValue(pruned(m, seen))
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +123,11 @@ func (e *encoder) mapping(v reflect.Value) (*ast.Term, error) {
 	}
 	object := ast.NewObjectWithCapacity(v.Len())
 	for _, key := range v.MapKeys() {
-		value, err := e.term(v.MapIndex(key), e.whole)
+		part := seen.part(key.String())
+		if part == nil {
+			continue
+		}
+		value, err := e.term(v.MapIndex(key), part)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -128,7 +136,28 @@ func (e *encoder) mapping(v reflect.Value) (*ast.Term, error) {
 	return ast.NewTerm(object), nil
 }
 
+// pruned is what the view sees of a plain object.
+func pruned(object map[string]any, seen *view) map[string]any {
+	if seen.all {
+		return object
+	}
+	some := make(map[string]any, len(seen.parts))
+	for name, part := range seen.parts {
+		value, there := object[name]
+		if below, ok := value.(map[string]any); ok {
+			value = pruned(below, part)
+		}
+		if there {
+			some[name] = value
+		}
+	}
+	return some
+}
+
 func (e *encoder) array(v reflect.Value) (*ast.Term, error) {
+	if order, ok := v.Interface().([]policies.OrderKey); ok {
+		return orderTerm(order), nil
+	}
 	terms := make([]*ast.Term, v.Len())
 	for i := range terms {
 		term, err := e.term(v.Index(i), e.whole)
@@ -138,4 +167,16 @@ func (e *encoder) array(v reflect.Value) (*ast.Term, error) {
 		terms[i] = term
 	}
 	return ast.NewTerm(ast.NewArray(terms...)), nil
+}
+
+// orderTerm is an order as classify said it: numbers and strings.
+func orderTerm(order []policies.OrderKey) *ast.Term {
+	terms := make([]*ast.Term, len(order))
+	for i, key := range order {
+		terms[i] = ast.InternedTerm(int(key.Number))
+		if key.IsText {
+			terms[i] = ast.StringTerm(key.Text)
+		}
+	}
+	return ast.NewTerm(ast.NewArray(terms...))
 }

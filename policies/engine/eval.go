@@ -11,8 +11,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
-
-	"github.com/holdshort/holdshort/policies"
 )
 
 // Codes of evaluation errors.
@@ -48,7 +46,9 @@ func (e *EvalError) Error() string {
 type probe struct {
 	group  string
 	fields []field
-	seen   *view
+	seen   *view // of input
+	config *view // of data.holdshort.config
+	lent   []string
 	query  rego.PreparedEvalQuery
 }
 
@@ -69,17 +69,13 @@ func (b *build) probeText(fields []field) string {
 	return "x := {" + strings.Join(parts, ", ") + "}"
 }
 
-// run evaluates; the result maps each field's path to [] or [value].
-func (p *probe) run(ctx context.Context, e *encoder, in *policies.Input, limit time.Duration) (result ast.Object, err error) {
+// eval asks; the result maps each field's path to [] or [value].
+func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) (result ast.Object, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			result, err = nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: fmt.Sprintf("panic: %v", r)}
 		}
 	}()
-	input, err := e.input(in, p.seen)
-	if err != nil {
-		return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "building input: " + err.Error()}
-	}
 	// OPA's own watch of the context costs a goroutine for each evaluation.
 	budget, stop := startBudget(limit)
 	defer stop()

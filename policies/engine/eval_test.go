@@ -49,9 +49,9 @@ func TestRuleOfAnAuthorHoldsWithReasonPlaceAndEnd(t *testing.T) {
 	if got, err = r.Hold(context.Background(), in); err != nil || len(got) != 0 {
 		t.Errorf("after the freeze hold says %v, %v; want nothing", got, err)
 	}
-	if !r.HoldApplies(nil) || !r.Reads("hold", "now_ns") || r.Reads("hold", "usage") {
+	if !r.HoldApplies(nil) || !r.ReadsPart("hold", "now_ns") || r.ReadsPart("hold", "usage") {
 		t.Errorf("HoldApplies %v, reads now %v, reads usage %v; want true, true, false",
-			r.HoldApplies(nil), r.Reads("hold", "now_ns"), r.Reads("hold", "usage"))
+			r.HoldApplies(nil), r.ReadsPart("hold", "now_ns"), r.ReadsPart("hold", "usage"))
 	}
 }
 
@@ -175,7 +175,7 @@ deny contains lib.reason("z.example/Counted", sprintf("%d other reasons", [count
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if !r.Reads("deny", "request") || r.ReadsJob() {
+	if !r.ReadsPart("deny", "request") || r.ReadsJob() {
 		t.Error("deny reads the request and not the raw Job")
 	}
 }

@@ -26,13 +26,13 @@ func (r *Revision) HoldApplies(labels map[string]string) bool {
 // ReadsJob says whether any rule reads the raw Job, input.job; it need not be
 // given otherwise.
 func (r *Revision) ReadsJob() bool {
-	return r.Reads(groupClassify, "job") || r.Reads(groupDeny, "job") || r.Reads(groupWarn, "job")
+	return r.ReadsPart(groupClassify, "job") || r.ReadsPart(groupDeny, "job") || r.ReadsPart(groupWarn, "job")
 }
 
-// Reads says whether the rules of an entrypoint (classify, deny, warn, hold)
-// read a part of input, such as workload or now_ns. What they don't read cannot
-// change their answer.
-func (r *Revision) Reads(entrypoint, part string) bool {
+// ReadsPart says whether the rules of an entrypoint (catalog, classify, deny,
+// warn, hold) read a part of input, such as workload or now_ns. What they don't
+// read cannot change their answer.
+func (r *Revision) ReadsPart(entrypoint, part string) bool {
 	p, ok := r.probes[entrypoint]
 	return ok && p.seen.part(part) != nil
 }

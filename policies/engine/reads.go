@@ -2,177 +2,138 @@ package engine
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/dependencies"
-
-	"github.com/holdshort/holdshort/policies"
 )
 
-// view is the part of input that the rules of a group read: only that is built.
-// all means everything below.
-type view struct {
-	all   bool
-	parts map[string]*view
+// visitsMax bounds the analysis; beyond it everything counts as read.
+const visitsMax = 20000
+
+// reader finds what the rules of one group read, through helpers, functions and
+// library too. It errs on the side of too much: what it can't follow counts as
+// read with everything below it, for a part that is left out would be missing
+// from the input.
+type reader struct {
+	compiler *ast.Compiler
+	group    string
+	asked    field // the field whose rules are looked at
+	input    *view
+	config   *view // below data.holdshort.config
+	visited  map[string]bool
+	lent     []string // read by the catalog, on behalf of the group
+	problems []Problem
+	words    []string // constant texts of the rules
 }
 
-// part is the view of a field; nil if nobody reads it. A nil view sees nothing.
-func (v *view) part(name string) *view {
-	switch {
-	case v == nil:
-		return nil
-	case v.all:
-		return v
-	default:
-		return v.parts[name]
-	}
-}
-
-func (v *view) add(path []string) {
-	for _, name := range path {
-		if v.all {
-			return
-		}
-		next, ok := v.parts[name]
-		if !ok {
-			next = &view{parts: map[string]*view{}}
-			v.parts[name] = next
-		}
-		v = next
-	}
-	v.all, v.parts = true, nil
-}
-
-// restrict leaves only what the group may see.
-func (v *view) restrict(group string) *view {
-	seen := &view{parts: map[string]*view{}}
-	for _, name := range mayRead(group) {
-		if part := v.part(name); part != nil {
-			seen.parts[name] = part
-		}
-	}
-	return seen
-}
-
-// readsOf finds what the rules of a group depend on, through helpers and
-// library too, and refuses what the contract does not give them.
-func readsOf(compiler *ast.Compiler, group string) (*view, []Problem, error) {
-	seen := &view{parts: map[string]*view{}}
-	var problems []Problem
+// readsOf is what a group reads of input and of the data, and what of that the
+// contract does not give it. lent are parts of input that only the catalog's
+// rules read, which the group's rules ask.
+func readsOf(compiler *ast.Compiler, group string) *reader {
+	r := &reader{compiler: compiler, group: group, input: newView(), config: newView(), visited: map[string]bool{}}
 	for _, f := range fieldsOf(group) {
-		if len(compiler.GetRules(f.ref())) == 0 {
-			continue
+		r.asked = f
+		for _, rule := range sortedRules(compiler.GetRules(f.ref())) {
+			r.visit(rule, nil)
 		}
-		refs, err := dependencies.Base(compiler, f.ref())
-		if err != nil {
-			return nil, nil, fmt.Errorf("finding what %s reads: %w", f.path(), err)
-		}
-		for _, ref := range refs {
-			path := constantPath(ref)
-			if message, try := checkRead(f, keyText(ref[0]), path); message != "" {
-				problems = append(problems, problemAt(ref[0].Location, CodeReads, message, try))
+	}
+	r.input = r.input.restrict(append(mayRead(group), r.lent...))
+	return r
+}
+
+// sortedRules are in the order of the text; a set of rules has none.
+func sortedRules(rules []*ast.Rule) []*ast.Rule {
+	slices.SortFunc(rules, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
+	return rules
+}
+
+// visit looks at a rule, else branches included. constants are the arguments of
+// a call that are constant strings, by position.
+func (r *reader) visit(rule *ast.Rule, constants map[int]string) {
+	asked := r.asked
+	if f, ok := fieldAt(rulePath(rule)); ok && f.group == groupCatalog {
+		r.asked = f
+	}
+	defer func() { r.asked = asked }()
+	key := fmt.Sprintf("%s %p %v", r.asked.path(), rule, constants)
+	if r.visited[key] {
+		return
+	}
+	r.visited[key] = true
+	if len(r.visited) > visitsMax {
+		r.input.add(nil)
+		r.config.add(nil)
+		return
+	}
+	s := &ruleReader{reader: r, constants: map[ast.Var]string{}, aliases: map[ast.Var][]string{}, plain: map[ast.Var]bool{}}
+	for link := rule; link != nil; link = link.Else {
+		for i, arg := range link.Head.Args {
+			name, isVar := arg.Value.(ast.Var)
+			if value, known := constants[i]; known && isVar && name.IsGenerated() {
+				s.constants[name] = value
 			}
-			if ref[0].Equal(ast.InputRootDocument) {
-				seen.add(path)
-			}
 		}
 	}
-	return seen.restrict(group), problems, nil
+	s.follow(rule)
 }
 
-// constantPath is the constant beginning of a ref, without its root.
-func constantPath(ref ast.Ref) []string {
-	var path []string
-	for _, term := range ref[1:] {
-		key, ok := term.Value.(ast.String)
-		if !ok {
-			break
+// read notes a read of a path below input or data.
+func (r *reader) read(root ast.Value, path []string, at *ast.Location, whole bool) {
+	if root.Compare(ast.InputRootDocument.Value) == 0 {
+		r.check("input", path, at)
+		r.lend(path)
+		if whole {
+			r.input.add(path)
+		} else {
+			r.input.touch(path)
 		}
-		path = append(path, string(key))
+		return
 	}
-	return path
-}
-
-func checkRead(f field, root string, path []string) (message, try string) {
-	if len(path) == 0 {
-		return "", "" // all of it: what isn't granted simply isn't there
-	}
-	if root == "input" {
-		return checkInputRead(f, path)
-	}
-	return checkDataRead(path)
-}
-
-func checkInputRead(f field, path []string) (message, try string) {
-	known := mayRead(f.group)
-	if slices.Contains(known, path[0]) {
-		return checkPath(reflect.TypeFor[policies.Input](), "input", path)
-	}
-	if message, try = whyNot(f.group, path[0]); message != "" {
-		return f.path() + ": " + message, try
-	}
-	if slices.Contains(inputParts(), path[0]) {
-		return f.path() + " does not see input." + path[0], "one of input." + strings.Join(known, ", input.")
-	}
-	return noSuch("input", path[0], known)
-}
-
-// checkDataRead refuses references to data that no bundle can have.
-func checkDataRead(path []string) (message, try string) {
-	full := "data." + strings.Join(path, ".")
-	switch {
-	case path[0] != "holdshort":
-		return "there is no " + full, "data.holdshort.config"
-	case len(path) > 1 && path[1] != "config":
-		return "there is no " + full + ", neither rule nor data", "data.holdshort.config, or a rule of that name"
-	case len(path) > 2:
-		return checkPath(reflect.TypeFor[policies.Config](), "data.holdshort.config", path[2:])
-	}
-	return "", ""
-}
-
-// checkPath follows a path through the contract's types: a misspelt name would
-// be undefined for ever.
-func checkPath(t reflect.Type, parent string, path []string) (message, try string) {
+	ref := ast.Ref{ast.DefaultRootDocument}
 	for _, name := range path {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch t.Kind() {
-		case reflect.Map:
-			t = t.Elem()
-		case reflect.Struct:
-			fields, known := structFields(t)
-			if t == reflect.TypeFor[policies.Limit]() {
-				return "", "" // may also be a bare amount
-			}
-			if _, ok := fields[name]; !ok {
-				return noSuch(parent, name, known)
-			}
-			t = t.Field(fields[name].position).Type
-		default:
-			return "", ""
-		}
-		parent = refText(parent, name)
+		ref = append(ref, ast.StringTerm(name))
 	}
-	return "", ""
+	r.readData(ref, at, nil, whole)
 }
 
-func refText(parent, name string) string {
-	if isPlain(name) && !strings.Contains(name, "-") {
-		return parent + "." + name
+// lend remembers what only the catalog may read: the group asks the catalog, so
+// the same is lent to it.
+func (r *reader) lend(path []string) {
+	if r.asked.group == groupCatalog && r.group != groupCatalog && len(path) > 0 &&
+		!slices.Contains(r.lent, path[0]) && !slices.Contains(mayRead(r.group), path[0]) {
+		r.lent = append(r.lent, path[0])
 	}
-	return parent + "[" + strconv.Quote(name) + "]"
 }
 
-func noSuch(parent, name string, known []string) (message, try string) {
-	message = "there is no " + refText(parent, name)
-	if guess := nearest(name, known); guess != "" {
-		return message, refText(parent, guess)
+// readData follows a constant ref below data: to rules, to the config, or both.
+func (r *reader) readData(ref ast.Ref, at *ast.Location, constants map[int]string, whole bool) {
+	rules := sortedRules(r.compiler.GetRules(ref))
+	for _, rule := range rules {
+		r.visit(rule, constants)
 	}
-	return message, "one of " + strings.Join(known, ", ")
+	path := constantPath(ref)
+	config := []string{"holdshort", "config"}
+	switch {
+	case len(path) >= len(config) && slices.Equal(path[:len(config)], config):
+		if below := path[len(config):]; whole {
+			r.config.add(below)
+		} else {
+			r.config.touch(below)
+		}
+	case len(path) < len(config) && slices.Equal(path, config[:len(path)]):
+		r.config.add(nil)
+	}
+	if len(rules) == 0 {
+		r.check("data", path, at)
+	}
+}
+
+func (r *reader) check(root string, path []string, at *ast.Location) {
+	message, try := checkRead(r.asked, root, path)
+	if message == "" {
+		return
+	}
+	if p := problemAt(at, CodeReads, message, try); !slices.Contains(r.problems, p) {
+		r.problems = append(r.problems, p)
+	}
 }

@@ -6,24 +6,27 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdshort/holdshort/policies"
 )
 
-// Revision is one compiled bundle. It never changes and may be used by many
-// goroutines at once.
+// Revision is one compiled bundle. It may be used by many goroutines at once.
+// Nothing about it changes but the catalog, where that reads time or machines.
 type Revision struct {
 	digest   string
 	bundle   Bundle
-	deadline time.Duration
-	catalog  *policies.Catalog
+	options  Options
+	current  atomic.Pointer[current]
+	flavors  []string // of a catalog that reads the machines
+	named    []string // resources that the policy speaks of
 	warnings []Problem
 	encoder  *encoder
 	probes   map[string]*probe
 	rules    map[string]ruleFacts // by path of the field
+	memo     *memo
 }
 
 // Digest names the content of the bundle.
@@ -35,9 +38,6 @@ func (r *Revision) Source() string { return r.bundle.Source }
 // Bundle is a copy of the text that the revision was made of, to be kept for a restart.
 func (r *Revision) Bundle() Bundle { return r.bundle.clone() }
 
-// Catalog is what exists. Callers must not change it.
-func (r *Revision) Catalog() *policies.Catalog { return r.catalog }
-
 // Warnings are what looks wrong but is allowed.
 func (r *Revision) Warnings() []Problem { return slices.Clone(r.warnings) }
 
@@ -47,15 +47,25 @@ func (r *Revision) Classify(ctx context.Context, in *policies.Input) (policies.V
 	if in.Workload == nil {
 		return policies.Verdict{}, fmt.Errorf("classifying: no workload given")
 	}
-	probe := r.probes[groupClassify]
-	result, err := probe.run(ctx, r.encoder, in, r.deadline)
+	s, err := r.ask(ctx, r.probes[groupClassify], in)
 	if err != nil {
 		return policies.Verdict{}, err
 	}
-	verdict := policies.Verdict{User: in.Workload.User}
+	verdict := s.verdict
+	verdict.Order, verdict.Flavors = slices.Clone(verdict.Order), slices.Clone(verdict.Flavors)
+	if !s.ownUser {
+		verdict.User = in.Workload.User
+	}
+	return verdict, nil
+}
+
+// verdict reads what classify said.
+func (r *Revision) verdict(p *probe, result ast.Object) (policies.Verdict, error) {
+	var verdict policies.Verdict
 	targets := map[string]any{"queue": &verdict.Queue, "priority": &verdict.Priority,
-		"order": &verdict.Order, "flavors": &verdict.Flavors, "user": &verdict.User}
-	for _, f := range probe.fields {
+		"order": &verdict.Order, "flavors": &verdict.Flavors, "user": &verdict.User,
+		"preemptible": &verdict.Preemptible, "minRuntimeSeconds": &verdict.MinRuntimeSeconds}
+	for _, f := range p.fields {
 		value := answer(result, f)
 		if value == nil {
 			if f.required {
@@ -76,7 +86,7 @@ func (r *Revision) Classify(ctx context.Context, in *policies.Input) (policies.V
 func (r *Revision) checkFlavors(flavors []string) error {
 	for i, name := range flavors {
 		f := field{group: groupClassify, name: "flavors"}
-		if _, ok := r.catalog.Flavors[name]; !ok {
+		if _, ok := r.Catalog().Flavors[name]; !ok {
 			return r.evalError(f, EvalType, fmt.Sprintf("flavors[%d]: there is no flavor %q", i, name))
 		}
 		if slices.Index(flavors, name) < i {
@@ -110,10 +120,13 @@ func (r *Revision) reasons(ctx context.Context, group string, in *policies.Input
 	if in.Workload == nil {
 		return nil, fmt.Errorf("evaluating %s: no workload given", group)
 	}
-	result, err := probe.run(ctx, r.encoder, in, r.deadline)
-	if err != nil {
-		return nil, err
-	}
+	s, err := r.ask(ctx, probe, in)
+	return slices.Clone(s.reasons), err
+}
+
+// reasonsIn reads what a set of reasons said.
+func (r *Revision) reasonsIn(p *probe, result ast.Object) ([]policies.Reason, error) {
+	f := p.fields[0]
 	value := answer(result, f)
 	if value == nil {
 		return nil, r.evalError(f, EvalUndefined, "the set itself is undefined")

@@ -22,7 +22,7 @@ func TestInputIsTheSameAsItsJSON(t *testing.T) {
 	in.Workload.PodSets[0].NodeSelector = map[string]string{"kind": "h100"}
 	in.Workload.PodSets[0].Tolerations = []policies.Toleration{{Key: "gpu", Operator: "Exists", TolerationSeconds: &seconds}}
 	in.Request = &policies.Request{Operation: "CREATE", User: "alice", Groups: []string{"dev"}, DryRun: true}
-	in.Verdict = &policies.VerdictInput{Queue: "default", Flavors: []string{"default"}}
+	in.Verdict = &policies.VerdictInput{Queue: "default", Order: []policies.OrderKey{}, Flavors: []string{"default"}}
 	in.Usage = &policies.Usage{Queue: policies.ResourceUsage{"cpu": {"default": {Used: 1, Nominal: 2}}}, User: policies.ResourceUsage{}}
 	in.Capacity = map[string]policies.FlavorCapacity{"default": {"cpu": {Allocatable: 9}}}
 	in.Job = map[string]any{"spec": map[string]any{"parallelism": int64(4)}}
@@ -34,7 +34,7 @@ func TestInputIsTheSameAsItsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := ast.MustParseTerm(string(text)).Value
-	got, err := newEncoder().input(in, &view{all: true})
+	got, err := newEncoder().value(in, &view{all: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestInputHasOnlyWhatIsReadAndNeverNull(t *testing.T) {
 	seen.add([]string{"workload", "labels", "team"})
 	seen.add([]string{"workload", "podSets"})
 	in := &policies.Input{Workload: &policies.Workload{Name: "x"}, NowNS: 5}
-	got, err := newEncoder().input(in, seen)
+	got, err := newEncoder().value(in, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+)
+
+// groups are asked one query each.
+func groups() []string {
+	return []string{groupCatalog, groupClassify, groupDeny, groupWarn, groupHold, groupProtect}
+}
+
+// prepare readies one query per group and finds out what each of them reads.
+func (b *build) prepare(ctx context.Context) []Problem {
+	data, err := ast.InterfaceToValue(b.doc.root)
+	if err != nil {
+		return []Problem{{Code: CodeInternal, Message: "storing the data: " + err.Error()}}
+	}
+	b.store = inmem.NewFromASTObject(data.(ast.Object))
+	b.revision = &Revision{digest: b.bundle.Digest(), bundle: b.bundle, options: b.options,
+		encoder: newEncoder(), probes: map[string]*probe{}, rules: factsOf(b.compiler), memo: newMemo()}
+	var problems []Problem
+	for _, group := range groups() {
+		reads := readsOf(b.compiler, group)
+		problems = append(problems, reads.problems...)
+		p, err := b.probe(ctx, group, fieldsOf(group), b.store)
+		if err != nil {
+			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})
+		}
+		p.seen, p.lent, p.config = reads.input, reads.lent, reads.config
+		b.revision.probes[group] = p
+		if group == groupCatalog {
+			b.revision.named = b.namedResources(reads.words)
+		}
+	}
+	return problems
+}
+
+func (b *build) probe(ctx context.Context, group string, fields []field, store storage.Store) (*probe, error) {
+	query, err := rego.New(rego.Query(b.probeText(fields)), rego.Compiler(b.compiler), rego.Store(store),
+		rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
+	return &probe{group: group, fields: fields, query: query}, err
+}
+
+// namedResources are the resources that the policy speaks of: those of its
+// quotas, and what looks like one in the rules of the catalog and in custom.
+func (b *build) namedResources(words []string) []string {
+	named := map[string]bool{}
+	for _, queue := range b.config.Queues {
+		for _, quota := range queue.Quota {
+			for name := range quota {
+				named[name] = true
+			}
+		}
+	}
+	config, _ := b.configValue()
+	if object, ok := config.(map[string]any); ok {
+		words = append(words, wordsOf(object["custom"])...)
+	}
+	for _, word := range words {
+		if looksLikeResource(word) {
+			named[word] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(named))
+}
+
+func looksLikeResource(word string) bool {
+	domain, name, found := strings.Cut(word, "/")
+	return slices.Contains([]string{"cpu", "memory", "pods", "ephemeral-storage"}, word) ||
+		found && strings.Contains(domain, ".") && name != "" && !strings.ContainsAny(word, " :") ||
+		strings.HasPrefix(word, "hugepages-")
+}
+
+// wordsOf are all keys and texts of a document.
+func wordsOf(value any) []string {
+	var words []string
+	switch value := value.(type) {
+	case string:
+		words = append(words, value)
+	case []any:
+		for _, item := range value {
+			words = append(words, wordsOf(item)...)
+		}
+	case map[string]any:
+		for key, item := range value {
+			words = append(append(words, key), wordsOf(item)...)
+		}
+	}
+	return words
+}
