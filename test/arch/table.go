@@ -28,6 +28,7 @@ const (
 	runtimeLib  = "sigs.k8s.io/controller-runtime"
 	opa         = "github.com/open-policy-agent"
 	logr        = "github.com/go-logr/logr"
+	prometheus  = "github.com/prometheus/client_golang"
 	certManager = "github.com/cert-manager/cert-manager/pkg/server/tls"
 )
 
@@ -58,6 +59,12 @@ func contract() []Row {
 			Ours: []string{"policies"}, Third: []string{opa, quantities, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 			Without: plus(cluster(), kubeAPI),
 			Never:   "the ledger and Kubernetes: a policy can be tested with no cluster",
+		},
+		{
+			Package: "policies/engine/author", Duty: "what a policy's author needs: tests, coverage, lints, format, benchmarks, bundles to ship",
+			Ours: []string{"policies", "policies/engine"}, Third: []string{opa},
+			Without: plus(cluster(), kubeAPI),
+			Never:   "the ledger and Kubernetes, as the engine does; it judges by the engine alone",
 		},
 		{
 			Package: "ledger/api/v1alpha1", Duty: "types of the custom resources",
@@ -149,7 +156,8 @@ func shell() []Row {
 		},
 		{
 			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
-			Ours: []string{"ledger/api/v1alpha1", "ledger/reason", "policies", "policies/engine"}, Third: plus(kube, logr),
+			Ours:  []string{"ledger/api/v1alpha1", "ledger/reason", "ledger/resource", "policies", "policies/engine"},
+			Third: plus(kube, logr, prometheus),
 			Never: "decide, book and the loop: a policy is judged by itself",
 		},
 		{
@@ -172,6 +180,11 @@ func shell() []Row {
 			Never: "anything of ours: it knows names, not Jobs",
 		},
 		{
+			Package: "webhook/policycheck", Duty: "compiles a policy while it is applied, and refuses what is wrong with it",
+			Ours: []string{"policies/engine"}, Third: kube,
+			Never: "the rollout and everything that puts a policy into force: it answers and changes nothing",
+		},
+		{
 			Package: "cmd/holdshort", Duty: "the manager: reads its configuration and wires the parts",
 			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "policies", "policies/engine", "webhook/..."},
 			Third: plus(kube, logr, "k8s.io/klog", "sigs.k8s.io/yaml", "golang.org/x/sync"),
@@ -181,6 +194,7 @@ func shell() []Row {
 			Package: "cmd/kubectl-holdshort", Duty: "the kubectl plugin",
 			Ours: []string{
 				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
+				"policies/engine/author",
 			},
 			Third: []string{
 				kubeAPI, machinery, clientGo, "k8s.io/cli-runtime", "github.com/spf13/cobra", "sigs.k8s.io/yaml", "golang.org/x/term",

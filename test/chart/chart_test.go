@@ -21,6 +21,7 @@ import (
 	"github.com/holdshort/holdshort/cmd/holdshort/app"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/test/plane/binaries"
+	"github.com/holdshort/holdshort/webhook/policycheck"
 )
 
 const (
@@ -307,5 +308,20 @@ policy:
 	}
 	if got := data["freeze.rego"]; got != "package holdshort.policy\nhold contains \"{{ not a template }}\"\n" {
 		t.Errorf("freeze.rego is %q", got)
+	}
+}
+
+func TestPoliciesAreCheckedWhileTheyAreApplied(t *testing.T) {
+	config := render(t, "holdshort", "ns", "--set", "webhook.timeoutSeconds=1")["ValidatingWebhookConfiguration/holdshort-policies"]
+	hook := field(t, config, "webhooks").([]any)[0].(map[string]any)
+	got := []any{hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"], hook["objectSelector"], hook["namespaceSelector"]}
+	labels := func(key, value string) map[string]any { return map[string]any{"matchLabels": map[string]any{key: value}} }
+	want := []any{"Ignore", "None", float64(3), labels("holdshort.dev/policy", "true"), labels("kubernetes.io/metadata.name", "ns")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the entry (-want +got):\n%s", diff)
+	}
+	client := hook["clientConfig"].(map[string]any)
+	if client["caBundle"] != nil || client["service"].(map[string]any)["path"] != policycheck.Path {
+		t.Errorf("calls %v, want %s, without a caBundle", client, policycheck.Path)
 	}
 }

@@ -34,7 +34,7 @@ func TestTheConsoleBlocksRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a command of the documents fails: %v", err)
 	}
-	for _, want := range []string{"train-a", "WaitingForQuota", "research"} {
+	for _, want := range []string{"train-a", "WaitingForQuota", "research", "holdshort-policy/oops.rego:3: "} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands ran, but %q is nowhere in what they printed", want)
 		}

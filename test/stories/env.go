@@ -142,14 +142,15 @@ func policyValues(data string) ([]byte, error) {
 }
 
 // SetPolicy edits the policy as a platform engineer would: the ConfigMap's data
-// becomes just these files.
-func (e *Env) SetPolicy(ctx context.Context, files map[string]string) error {
+// becomes just these files. More are arguments for kubectl.
+func (e *Env) SetPolicy(ctx context.Context, files map[string]string, more ...string) error {
 	ops := []map[string]any{{"op": "replace", "path": "/data", "value": files}}
 	patch, err := json.Marshal(ops)
 	if err != nil {
 		return err
 	}
-	_, err = e.Kubectl(ctx, cluster.Admin, "-n", Namespace, "patch", "configmap", Release+"-policy", "--type=json", "-p", string(patch))
+	args := []string{"-n", Namespace, "patch", "configmap", Release + "-policy", "--type=json", "-p", string(patch)}
+	_, err = e.Kubectl(ctx, cluster.Admin, append(args, more...)...)
 	return err
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	Namespace, Secret string
 	// Webhook is the name of the MutatingWebhookConfiguration.
 	Webhook string
+	// Validating is the name of the ValidatingWebhookConfiguration. Readiness does
+	// not wait for it. Empty: there is none.
+	Validating string
 	// Hosts that the API server calls us by: names and addresses.
 	Hosts []string
 	// CADuration and LeafDuration; 0 means a year and a week. Both are renewed

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // issuer is an authority for tests.
@@ -98,26 +99,39 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestBundlePatch(t *testing.T) {
+func TestBothKindsOfConfigurationArePatched(t *testing.T) {
 	ca := newIssuer(t, start, start.Add(time.Hour))
-	entry := func(bundle []byte) admissionregistrationv1.MutatingWebhook {
-		return admissionregistrationv1.MutatingWebhook{ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: bundle}}
-	}
-	config := &admissionregistrationv1.MutatingWebhookConfiguration{
-		Webhooks: []admissionregistrationv1.MutatingWebhook{entry(ca.pem()), entry(nil)},
-	}
-	config.ResourceVersion = "7"
-	patch, _ := bundlePatch(config, ca.pem(), start)
-	want := []operation{
-		{Op: "test", Path: "/metadata/resourceVersion", Value: "7"},
-		{Op: "add", Path: "/webhooks/1/clientConfig/caBundle", Value: ca.pem()},
-	}
-	if diff := cmp.Diff(want, patch); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
-	}
-	config.Webhooks[1] = entry(ca.pem())
-	if patch, _ := bundlePatch(config, ca.pem(), start); patch != nil {
-		t.Errorf("patch %v though every entry has the bundle", patch)
+	client := admissionregistrationv1.WebhookClientConfig{CABundle: ca.pem()}
+	meta := metav1.ObjectMeta{ResourceVersion: "7"}
+	for _, c := range []struct {
+		name   string
+		target target
+		config any
+	}{
+		{"mutating", mutating(nil, "jobs"), &admissionregistrationv1.MutatingWebhookConfiguration{
+			ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{{ClientConfig: client}, {}},
+		}},
+		{"validating", validating(nil, "policies"), &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: meta, Webhooks: []admissionregistrationv1.ValidatingWebhook{{ClientConfig: client}, {}},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := c.target.read(c.config)
+			if diff := cmp.Diff(ca.pem(), found.joined()); diff != "" {
+				t.Errorf("the bundles of all entries (-want +got):\n%s", diff)
+			}
+			want := []operation{
+				{Op: "test", Path: "/metadata/resourceVersion", Value: "7"},
+				{Op: "add", Path: "/webhooks/1/clientConfig/caBundle", Value: ca.pem()},
+			}
+			if diff := cmp.Diff(want, found.bundlePatch(ca.pem())); diff != "" {
+				t.Errorf("patch (-want +got):\n%s", diff)
+			}
+			found.bundles[1] = ca.pem()
+			if patch := found.bundlePatch(ca.pem()); patch != nil {
+				t.Errorf("patch %v though every entry has the bundle", patch)
+			}
+		})
 	}
 }
 

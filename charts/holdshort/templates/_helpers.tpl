@@ -6,7 +6,7 @@
 {{/*
 Full name: the start of every object's name. A release's name may contain dots,
 start with a digit or be 53 characters long; a Service's may not, and the
-longest suffix, -policy-active, must fit into 63 characters.
+longest suffix, -policy-approver, must fit into 63 characters.
 */}}
 {{- define "holdshort.fullname" -}}
 {{- $name := .Values.fullnameOverride -}}
@@ -16,7 +16,7 @@ longest suffix, -policy-active, must fit into 63 characters.
 {{- end -}}
 {{- $name = $name | replace "." "-" | trimPrefix "-" -}}
 {{- if not (regexMatch "^[a-z]" $name) -}}{{- $name = printf "h-%s" $name -}}{{- end -}}
-{{- $name | trunc 48 | trimSuffix "-" -}}
+{{- $name | trunc 47 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "holdshort.selectorLabels" -}}

@@ -24,6 +24,7 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/webhook"
 	"github.com/holdshort/holdshort/webhook/certs"
+	"github.com/holdshort/holdshort/webhook/policycheck"
 )
 
 // addWebhook serves the admission webhook with certificates of our own making,
@@ -33,7 +34,7 @@ import (
 func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
-		Webhook: c.Name + "-jobs", Hosts: c.webhookHosts(),
+		Webhook: c.Name + "-jobs", Validating: c.Name + "-policies", Hosts: c.webhookHosts(),
 		CADuration: c.CADuration.Duration, LeafDuration: c.CertDuration.Duration,
 		Log: logs.Libraries.WithName("certs"),
 	})
@@ -55,6 +56,9 @@ func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope inta
 		Scope:      scope,
 		LedgerUser: c.LedgerUser,
 		Now:        time.Now,
+	})})
+	server.Register(policycheck.Path, &admission.Webhook{Handler: policycheck.New(policycheck.Options{
+		Names: c.PolicyConfigMaps, Source: "folder " + c.PolicyDir, ConfigMap: lookup.configMap(c.Namespace),
 	})})
 	if err := mgr.Add(server); err != nil {
 		return err
@@ -126,6 +130,15 @@ func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 		return policies.Namespace{}, false
 	}
 	return policies.Namespace{Name: name, Labels: ns.Labels}, true
+}
+
+// configMap reads the data of ConfigMaps in the manager's namespace.
+func (l clusterLookup) configMap(namespace string) func(context.Context, string) (map[string]string, bool, error) {
+	return func(ctx context.Context, name string) (map[string]string, bool, error) {
+		var found corev1.ConfigMap
+		err := l.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &found)
+		return found.Data, err == nil, client.IgnoreNotFound(err)
+	}
 }
 
 func (l clusterLookup) env(namespace string) intake.Env {

@@ -1,0 +1,46 @@
+package policycheck
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// versionLabel is set by the chart: which version of holdshort wrote the policy.
+const versionLabel = "app.kubernetes.io/version"
+
+// edit is what a request wants to change.
+type edit struct {
+	name          string
+	data          map[string]string
+	before        map[string]string // nil at creation
+	existed       bool
+	unchanged     bool   // says the same as before, or is being deleted
+	upgrades      string // a sentence, if holdshort's version changes with it
+	notReadAsText bool   // it has binaryData, which is no policy
+}
+
+// read takes out of a request what the check is about.
+func read(req admission.Request) (edit, error) {
+	var now, old corev1.ConfigMap
+	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
+		return edit{}, fmt.Errorf("reading the ConfigMap: %w", err)
+	}
+	e := edit{name: req.Name, data: now.Data, notReadAsText: len(now.BinaryData) > 0}
+	if req.Operation != admissionv1.Update {
+		return e, nil
+	}
+	if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
+		return edit{}, fmt.Errorf("reading the ConfigMap as it was: %w", err)
+	}
+	e.existed, e.before = true, old.Data
+	e.unchanged = now.DeletionTimestamp != nil || maps.Equal(now.Data, old.Data)
+	if from, to := old.Labels[versionLabel], now.Labels[versionLabel]; from != "" && to != "" && from != to {
+		e.upgrades = fmt.Sprintf("holdshort goes from version %s to %s", from, to)
+	}
+	return e, nil
+}
