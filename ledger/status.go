@@ -88,6 +88,10 @@ func (l *Loop) observeQueueWritten(w queueWritten) {
 	if apierrors.IsConflict(w.err) || apierrors.IsAlreadyExists(w.err) {
 		return // somebody set its hold meanwhile; the next round writes on what it is now
 	}
+	if apierrors.IsUnauthorized(w.err) {
+		l.Log.Error(w.err, "queue status not written: the API server does not know who this is. Try: a new token, and a restart (a chart that is installed anew has a new account)")
+		return
+	}
 	if w.err != nil {
 		l.Log.Error(w.err, "queue status not written; trying again")
 		return
