@@ -1,5 +1,5 @@
-// Package rollout brings policy bundles from where they are kept (a folder, or
-// ConfigMaps read through the API) into force, and tells what came of it.
+// Package rollout brings policy bundles from where they are kept (a folder, a
+// server, or ConfigMaps read through the API) into force, and tells what came of it.
 //
 // A candidate is compiled and checked before it replaces what is in force; one
 // that fails changes nothing. The last good bundle is kept in a ConfigMap of its
