@@ -45,13 +45,18 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 		delete(l.standing.holds, key)
 		return
 	}
-	if from := l.verdictSource(revision, t); from != t.verdictFrom {
-		t.verdict, t.verdictFrom = l.judge(ctx, revision, t), from
+	from := l.verdictSource(revision, t)
+	if from.verdict != t.verdictFrom.verdict || from.admitted != t.verdictFrom.admitted {
+		t.verdict = l.judge(ctx, revision, t)
+		t.verdictFrom.hold = "" // it reads the verdict
+	}
+	if from.hold != t.verdictFrom.hold {
 		delete(l.standing.holds, key)
 		if !revision.HoldApplies(t.job.Policy.Labels) {
 			l.standing.holds[key] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
 		}
 	}
+	t.verdictFrom = from
 	outcome := t.verdict
 	if l.refused[uid] != nil {
 		outcome.Reason = &reason.Reason{
@@ -62,17 +67,28 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	l.standing.verdicts[key] = outcome
 }
 
-// verdictSource identifies everything that classify and deny may read.
+// verdictSource identifies everything that classify and deny read of a Job, and
+// everything that hold does.
 type verdictSource struct {
-	revision, job, namespace string
-	admitted                 bool // deny is not asked about what runs
+	verdict, hold string
+	admitted      bool // deny is not asked about what runs
 }
 
 func (l *Loop) verdictSource(revision *engine.Revision, t *tracked) verdictSource {
-	from := verdictSource{revision: revision.Digest(), job: t.job.Digest, admitted: t.job.Admitted()}
-	if ns := l.world.namespaces[t.raw.Namespace]; ns != nil {
-		from.namespace = ns.ResourceVersion
+	from := verdictSource{admitted: t.job.Admitted()}
+	if in, err := l.input(revision, t); err == nil {
+		from.verdict, from.hold = revision.SameVerdict(in)
 	}
+	if from.verdict == "" || from.hold == "" { // not certain: all that there is counts
+		version := ""
+		if ns := l.world.namespaces[t.raw.Namespace]; ns != nil {
+			version = ns.ResourceVersion
+		}
+		from.verdict = "all " + t.job.Digest + " " + version
+		from.hold = from.verdict
+	}
+	from.verdict = revision.Digest() + " " + from.verdict
+	from.hold = revision.Digest() + " " + from.hold
 	return from
 }
 
@@ -121,18 +137,15 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	if err != nil {
 		return decide.HoldAnswer{Reason: policyError(err)}
 	}
-	verdict, usage := t.verdict.Verdict, plan.AskUsage[uid]
-	doc.NowNS = now.UnixNano()
-	doc.Verdict = &policies.VerdictInput{
-		Queue: verdict.Queue, Priority: verdict.Priority, Flavors: verdict.Flavors, User: verdict.User,
-	}
+	usage := plan.AskUsage[uid]
+	doc.NowNS, doc.Verdict = now.UnixNano(), t.verdict.Verdict.Input()
 	doc.Usage, doc.Capacity = &usage, plan.AskCapacity
 	held, err := revision.Hold(ctx, doc)
 	switch {
 	case err != nil:
 		return l.holdStands(t, policyError(err), now.Add(failedHoldStands))
 	case len(held) > 0:
-		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now.Add(holdStands))
+		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now.Add(noStands(revision)))
 	}
 	return decide.HoldAnswer{} // good for this round only
 }
@@ -147,6 +160,17 @@ func (l *Loop) holdStands(t *tracked, why *reason.Reason, till time.Time) decide
 	answer := decide.HoldAnswer{Reason: why}
 	l.standing.holds[string(t.raw.UID)] = answer
 	return answer
+}
+
+// noStands is how long a "no" stands: until time, usage or machines may have
+// made it another one.
+func noStands(revision *engine.Revision) time.Duration {
+	for _, part := range []string{"now_ns", "usage", "capacity"} {
+		if revision.ReadsPart("hold", part) {
+			return holdStands
+		}
+	}
+	return holdUnchanged
 }
 
 // dropOldHolds forgets each "no" that stood long enough.

@@ -7,12 +7,18 @@ const Contract = 1
 // cluster. Decoded strictly (unknown keys are errors) and validated, so that
 // whoever holds one may rely on it.
 type Catalog struct {
-	Queues    map[string]Queue  `json:"queues"`
-	Flavors   map[string]Flavor `json:"flavors"`
-	Resources ResourceRules     `json:"resources,omitzero"`
+	Queues  map[string]Queue  `json:"queues"`
+	Flavors map[string]Flavor `json:"flavors"`
+	// Cohorts are groups of queues that lend each other what they don't use. A
+	// cohort that a queue names and that is not here has no quota of its own.
+	Cohorts     map[string]Cohort `json:"cohorts,omitempty"`
+	FairSharing FairSharing       `json:"fairSharing,omitzero"`
+	Resources   ResourceRules     `json:"resources,omitzero"`
 	// Unreserved says what happens to labelled Jobs that run without a
 	// reservation: they are charged (the default) or suspended.
 	Unreserved Unreserved `json:"unreserved,omitempty"`
+	// Kinds of workloads besides batch/v1 Jobs, by name.
+	Kinds map[string]Kind `json:"kinds,omitempty"`
 }
 
 // Unreserved is what to do with a labelled Job that runs without reservation.
@@ -23,54 +29,6 @@ const (
 	UnreservedCharge  Unreserved = "charge"
 	UnreservedSuspend Unreserved = "suspend"
 )
-
-// Queue is who may use how much of what.
-type Queue struct {
-	// Namespaces whose Jobs the queue accepts; absent means none.
-	Namespaces NamespaceRule `json:"namespaces,omitzero"`
-	// Flavors in order of preference; each exists in Catalog.Flavors.
-	Flavors []string `json:"flavors"`
-	// Quota is flavor → resource → limit. A resource that any flavor of the
-	// queue names is limited; a flavor that lacks it has 0 of it.
-	Quota    map[string]map[string]Limit `json:"quota"`
-	Strategy Strategy                    `json:"strategy,omitempty"`
-	// PlacementTimeoutSeconds is how long an admitted gang may take to be bound
-	// for the first time before it is taken back; 0 means the default, 120.
-	PlacementTimeoutSeconds int64 `json:"placementTimeoutSeconds,omitempty"`
-	// PodsReadyTimeoutSeconds is the same for being ready; 0 means 1800.
-	PodsReadyTimeoutSeconds int64   `json:"podsReadyTimeoutSeconds,omitempty"`
-	Backoff                 Backoff `json:"backoff,omitzero"`
-}
-
-// Strategy says whether a workload that cannot start blocks those behind it.
-type Strategy string
-
-// The strategies. Empty means BestEffortFIFO.
-const (
-	BestEffortFIFO Strategy = "BestEffortFIFO"
-	StrictFIFO     Strategy = "StrictFIFO"
-)
-
-// Backoff spaces the attempts of a workload that was taken back: base, then
-// twice as much each time, at most max. Zeros mean 60 and 3600.
-type Backoff struct {
-	BaseSeconds int64 `json:"baseSeconds,omitempty"`
-	MaxSeconds  int64 `json:"maxSeconds,omitempty"`
-}
-
-// NamespaceRule selects namespaces: all of them, by name, or by labels (all of
-// which must match). The parts are alternatives.
-type NamespaceRule struct {
-	All    bool              `json:"all,omitempty"`
-	Names  []string          `json:"names,omitempty"`
-	Labels map[string]string `json:"labels,omitempty"`
-}
-
-// Limit is one quota. A bare number or Kubernetes quantity is short for
-// {nominal: …}. Decoded from Kubernetes quantities to the resource's unit.
-type Limit struct {
-	Nominal int64 `json:"nominal"`
-}
 
 // Flavor is a kind of machine.
 type Flavor struct {
@@ -83,7 +41,29 @@ type Flavor struct {
 	// Tolerations are injected into pods that don't already tolerate.
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 	Verify      Verify       `json:"verify,omitempty"`
+	// Elastic: machines that are not there yet and may be asked for.
+	Elastic Elastic `json:"elastic,omitzero"`
+	// Placement says who chooses the nodes of the pods.
+	Placement Placement `json:"placement,omitempty"`
+	// Topology is the node labels that name the parts of the cluster, the widest
+	// first: zone, block, rack.
+	Topology []string `json:"topology,omitempty"`
 }
+
+// Elastic bounds the machines that an autoscaler may add.
+type Elastic struct {
+	// Max is the number of nodes that there may be in all.
+	Max int64 `json:"max"`
+}
+
+// Placement says who chooses the nodes of the pods.
+type Placement string
+
+// The placements. Empty means PlacementPool.
+const (
+	PlacementPool  Placement = "pool"  // the scheduler, among all nodes of the flavor
+	PlacementExact Placement = "exact" // the plan, pod by pod
+)
 
 // Verify says whether live nodes are a second gate besides quota.
 type Verify string
@@ -118,4 +98,13 @@ type ResourceRules struct {
 	// Ignored resources are neither charged nor checked. A trailing * matches
 	// by prefix, in both lists.
 	Ignored []string `json:"ignored,omitempty"`
+	// Conversions charge a resource as others: resource → what is charged instead
+	// → how much of it for each unit.
+	Conversions map[string]map[string]int64 `json:"conversions,omitempty"`
+}
+
+// Kind is how workloads of one kind are treated.
+type Kind struct {
+	// Managed says whether they queue; false leaves them alone.
+	Managed bool `json:"managed"`
 }

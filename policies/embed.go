@@ -8,6 +8,9 @@ import (
 //go:embed default/*.rego
 var defaults embed.FS
 
+//go:embed schema/*.json
+var schemas embed.FS
+
 //go:embed starter/data.yaml
 var starter embed.FS
 
@@ -23,4 +26,14 @@ func Starter() []byte {
 		panic("the embedded starter/data.yaml is missing: " + err.Error())
 	}
 	return data
+}
+
+// Schema is a JSON Schema of the contract: "config" of the data, "input" of what
+// rules read, "output" of what they define. They are made from the Go types.
+func Schema(name string) []byte {
+	schema, err := schemas.ReadFile("schema/" + name + ".json")
+	if err != nil {
+		panic("there is no embedded schema " + name + ": " + err.Error())
+	}
+	return schema
 }

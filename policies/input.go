@@ -12,6 +12,8 @@ type Input struct {
 	Usage     *Usage                    `json:"usage,omitempty"`
 	Capacity  map[string]FlavorCapacity `json:"capacity,omitempty"`
 	NowNS     int64                     `json:"now_ns,omitempty"`
+	Victim    *Victim                   `json:"victim,omitempty"`
+	Incoming  *Incoming                 `json:"incoming,omitempty"`
 }
 
 // Workload is one Job as policies see it.
@@ -65,12 +67,31 @@ type Request struct {
 	DryRun    bool     `json:"dryRun"`
 }
 
-// VerdictInput is what classify said, for hold.
+// VerdictInput is what classify said, for hold and protect.
 type VerdictInput struct {
-	Queue    string   `json:"queue"`
-	Priority int64    `json:"priority"`
-	Flavors  []string `json:"flavors"`
-	User     string   `json:"user"`
+	Queue         string     `json:"queue"`
+	Priority      int64      `json:"priority"`
+	Order         []OrderKey `json:"order"`
+	Flavors       []string   `json:"flavors"`
+	Preemptible   bool       `json:"preemptible"`
+	MinRuntimeSec int64      `json:"minRuntime_s"`
+	User          string     `json:"user"`
+}
+
+// Victim is what would be displaced, for protect.
+type Victim struct {
+	Workload   *Workload     `json:"workload"`
+	Verdict    *VerdictInput `json:"verdict"`
+	AdmittedNS int64         `json:"admitted_ns"`
+	RanSec     int64         `json:"ran_s"`
+	Flavors    []string      `json:"flavors"`
+	Borrowing  bool          `json:"borrowing"`
+}
+
+// Incoming is whom a victim would make room for, for protect.
+type Incoming struct {
+	Workload *Workload     `json:"workload"`
+	Verdict  *VerdictInput `json:"verdict"`
 }
 
 // Usage is who uses what, for hold.

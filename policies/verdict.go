@@ -14,6 +14,18 @@ type Verdict struct {
 	Flavors []string `json:"flavors,omitempty"`
 	// User to whom usage is accounted.
 	User string `json:"user,omitempty"`
+	// Preemptible says whether others may displace it; nil means yes.
+	Preemptible *bool `json:"preemptible,omitempty"`
+	// MinRuntimeSeconds is how long it runs before others may displace it.
+	MinRuntimeSeconds int64 `json:"minRuntimeSeconds,omitempty"`
+}
+
+// Input is the verdict as later rules read it.
+func (v Verdict) Input() *VerdictInput {
+	return &VerdictInput{
+		Queue: v.Queue, Priority: v.Priority, Order: v.Order, Flavors: v.Flavors, User: v.User,
+		Preemptible: v.Preemptible == nil || *v.Preemptible, MinRuntimeSec: v.MinRuntimeSeconds,
+	}
 }
 
 // OrderKey is one element of an order: a number or a string.

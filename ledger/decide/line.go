@@ -50,7 +50,7 @@ func (p *planner) openLines() {
 	if p.Catalog != nil {
 		for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
 			q := p.Catalog.Queues[name]
-			l := &line{name: name, queue: q, strict: q.Strategy == policies.StrictFIFO, kinds: map[string]policies.ResourceClass{}}
+			l := &line{name: name, queue: q, strict: q.Strict(), kinds: map[string]policies.ResourceClass{}}
 			p.lines[name] = l
 			p.order = append(p.order, l)
 		}

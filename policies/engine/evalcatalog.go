@@ -15,6 +15,10 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
+// anewParts is how many times as long as about a workload the catalog may take
+// when it is asked again: who asks has Jobs to admit meanwhile.
+const anewParts = 4
+
 // current is the catalog as it was evaluated last, and with what.
 type current struct {
 	catalog *policies.Catalog
@@ -40,7 +44,7 @@ func (r *Revision) EvaluateCatalog(ctx context.Context, now time.Time, capacity 
 		return r.Catalog(), nil
 	}
 	in := r.catalogInput(now, capacity)
-	catalog, wrong, _, err := r.askCatalog(ctx, in, r.options.CatalogDeadline)
+	catalog, wrong, _, err := r.askCatalog(ctx, in, min(r.options.CatalogDeadline, anewParts*r.options.Deadline))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,9 @@ func fromOPA(file string, err error) []Problem {
 	problems := make([]Problem, 0, len(errs))
 	for _, e := range errs {
 		problem := Problem{File: file, Row: 1, Code: e.Code, Message: e.Code + ": " + e.Message, Try: impureAdvice(e.Message)}
-		if e.Details != nil {
+		if message, try := misspelt(e); message != "" {
+			problem.Message, problem.Try = message, try
+		} else if e.Details != nil {
 			problem.Message += " (" + strings.Join(strings.Fields(strings.Join(e.Details.Lines(), " ")), " ") + ")"
 		}
 		if e.Location != nil && e.Location.Row > 0 {
@@ -117,7 +119,7 @@ func (m *modules) addDefaults(caps *ast.Capabilities) error {
 		}
 		m.byFile[defaultsPrefix+name], m.texts[defaultsPrefix+name] = module, text
 	}
-	return nil
+	return m.addTypes(caps)
 }
 
 // definedFields are the fields of the contract with one value that a module

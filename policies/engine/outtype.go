@@ -56,6 +56,8 @@ func misfit(t types.Type, want shape) (got, try string) {
 		_, fits = t.(*types.Object)
 	case shapeString:
 		_, fits = t.(types.String)
+	case shapeBool:
+		_, fits = t.(types.Boolean)
 	case shapeNumber:
 		_, fits = t.(types.Number)
 		if _, text := t.(types.String); text {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// limit reads one quota: a number, a Kubernetes quantity, or {nominal: …}. The
+// limit reads one quota: a number, a Kubernetes quantity, or {nominal: …, …}. The
 // last part of the path is the resource, which says what the unit is.
 func (d *decoder) limit(path fieldPath, v ast.Value, into *policies.Limit) {
 	object, ok := v.(ast.Object)
@@ -17,17 +17,30 @@ func (d *decoder) limit(path fieldPath, v ast.Value, into *policies.Limit) {
 		into.Nominal = d.amount(path, path[len(path)-1], v)
 		return
 	}
-	nominal := object.Get(ast.StringTerm("nominal"))
-	if nominal == nil {
-		d.fail(path, "", "%s is missing", path.with("nominal"))
-	} else {
-		into.Nominal = d.amount(path.with("nominal"), path[len(path)-1], nominal.Value)
-	}
-	object.Foreach(func(key, _ *ast.Term) {
-		if keyText(key) != "nominal" {
-			d.unknownKey(path, key, []string{"nominal"})
+	seen := map[string]int64{}
+	object.Foreach(func(key, value *ast.Term) {
+		switch name := keyText(key); name {
+		case "nominal", "borrowingLimit", "lendingLimit":
+			seen[name] = d.amount(path.with(name), path[len(path)-1], value.Value)
+		default:
+			d.unknownKey(path, key, []string{"borrowingLimit", "lendingLimit", "nominal"})
 		}
 	})
+	nominal, there := seen["nominal"]
+	if !there {
+		d.fail(path, "", "%s is missing", path.with("nominal"))
+	}
+	into.Nominal = nominal
+	into.BorrowingLimit = ifThere(seen, "borrowingLimit")
+	into.LendingLimit = ifThere(seen, "lendingLimit")
+}
+
+func ifThere(amounts map[string]int64, name string) *int64 {
+	amount, there := amounts[name]
+	if !there {
+		return nil
+	}
+	return &amount
 }
 
 func (d *decoder) amount(path fieldPath, name string, v ast.Value) int64 {

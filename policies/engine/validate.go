@@ -35,9 +35,12 @@ func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
 	for _, name := range slices.Sorted(maps.Keys(catalog.Queues)) {
 		v.queue(fieldPath{"queues", name}, name, catalog.Queues[name])
 	}
+	v.sharing()
 	oneOf(v, fieldPath{"unreserved"}, catalog.Unreserved, policies.UnreservedCharge, policies.UnreservedSuspend)
 	v.patterns(fieldPath{"resources", "unlimited"}, catalog.Resources.Unlimited)
 	v.patterns(fieldPath{"resources", "ignored"}, catalog.Resources.Ignored)
+	v.conversions(fieldPath{"resources", "conversions"}, catalog.Resources.Conversions)
+	v.unsupported()
 	return v.problems, v.warnings
 }
 
@@ -70,15 +73,17 @@ func (v *validator) queue(path fieldPath, name string, q policies.Queue) {
 	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
 		v.quota(path.with("quota").with(flavor), flavor, q)
 	}
-	oneOf(v, path.with("strategy"), q.Strategy, policies.BestEffortFIFO, policies.StrictFIFO)
+	oneOf(v, path.with("strategy"), q.Strategy, policies.BestEffortFIFO, policies.StrictFIFO, policies.Backfill)
 	v.seconds(path.with("placementTimeoutSeconds"), q.PlacementTimeoutSeconds)
 	v.seconds(path.with("podsReadyTimeoutSeconds"), q.PodsReadyTimeoutSeconds)
+	v.seconds(path.with("recoveryTimeoutSeconds"), q.RecoveryTimeoutSeconds)
 	v.seconds(path.with("backoff").with("baseSeconds"), q.Backoff.BaseSeconds)
 	v.seconds(path.with("backoff").with("maxSeconds"), q.Backoff.MaxSeconds)
 	if most := q.Backoff.MaxSeconds; most > 0 && most < q.Backoff.BaseSeconds {
 		v.fail(path.with("backoff"), "", "maxSeconds %d is below baseSeconds %d", most, q.Backoff.BaseSeconds)
 	}
 	v.namespaces(path.with("namespaces"), q.Namespaces)
+	v.share(path, q)
 }
 
 func (v *validator) namespaces(path fieldPath, rule policies.NamespaceRule) {
@@ -95,14 +100,19 @@ func (v *validator) knownFlavor(path fieldPath, flavor string) {
 		return
 	}
 	known := slices.Sorted(maps.Keys(v.catalog.Flavors))
-	try := "one of " + strings.Join(known, ", ")
 	if len(known) == 0 {
-		try = "add it under flavors"
+		v.fail(path, "add it under flavors", "there is no flavor %q", flavor)
+		return
 	}
-	if guess := nearest(flavor, known); guess != "" {
-		try = guess
+	v.fail(path, oneOfThese(flavor, known), "there is no flavor %q", flavor)
+}
+
+// oneOfThese is the candidate that is nearest, or all of them.
+func oneOfThese(word string, candidates []string) string {
+	if guess := nearest(word, candidates); guess != "" {
+		return guess
 	}
-	v.fail(path, try, "there is no flavor %q", flavor)
+	return "one of " + strings.Join(candidates, ", ")
 }
 
 func (v *validator) quota(path fieldPath, flavor string, q policies.Queue) {
@@ -113,13 +123,18 @@ func (v *validator) quota(path fieldPath, flavor string, q policies.Queue) {
 		}
 		v.fail(path, "add "+flavor+" to the queue's flavors", "a quota of a flavor that the queue does not list")
 	}
-	for _, name := range slices.Sorted(maps.Keys(q.Quota[flavor])) {
-		if !v.resource.MatchString(name) {
-			v.fail(path.with(name), "", "%q cannot be the name of a resource", name)
-		}
-		if limit := q.Quota[flavor][name]; limit.Nominal < 0 {
-			v.fail(path.with(name), "0 or more", "%d is negative", limit.Nominal)
-		}
+	v.limits(path, q.Quota[flavor])
+}
+
+func (v *validator) limits(path fieldPath, limits map[string]policies.Limit) {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		v.resourceName(path.with(name), name)
+	}
+}
+
+func (v *validator) resourceName(path fieldPath, name string) {
+	if !v.resource.MatchString(name) {
+		v.fail(path, "", "%q cannot be the name of a resource", name)
 	}
 }
 
@@ -141,6 +156,14 @@ func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
 		v.toleration(path.with("tolerations").at(i), toleration)
 	}
 	oneOf(v, path.with("verify"), f.Verify, policies.VerifyNodes, policies.VerifyNone)
+	oneOf(v, path.with("placement"), f.Placement, policies.PlacementPool, policies.PlacementExact)
+	v.atLeast(path.with("elastic").with("max"), f.Elastic.Max, 0)
+	for i, key := range f.Topology {
+		if !v.resource.MatchString(key) {
+			v.fail(path.with("topology").at(i), "", "%q cannot be a label", key)
+		}
+		once(v, path.with("topology"), i, f.Topology)
+	}
 }
 
 func (v *validator) toleration(path fieldPath, t policies.Toleration) {
@@ -182,9 +205,5 @@ func oneOf[T ~string](v *validator, path fieldPath, got T, allowed ...T) {
 	for i, word := range allowed {
 		words[i] = string(word)
 	}
-	try := "one of " + strings.Join(words, ", ")
-	if guess := nearest(string(got), words); guess != "" {
-		try = guess
-	}
-	v.fail(path, try, "unknown value %q", string(got))
+	v.fail(path, oneOfThese(string(got), words), "unknown value %q", string(got))
 }

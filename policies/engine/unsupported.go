@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// unsupported goes through what the contract has and the ledger does not do yet.
+// What only makes Jobs wait longer than they would have to is warned of, once
+// for each feature. What would let a Job start that the policy keeps back is
+// refused: nobody finds out by reading that a limit is none.
+func (v *validator) unsupported() {
+	said := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Queues)) {
+		q, path := v.catalog.Queues[name], fieldPath{"queues", name}
+		v.unsupportedLimits(path, q)
+		for _, f := range queueFeatures(q) {
+			v.notYet(said, f.used, path.with(f.key), f.instead)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Flavors)) {
+		f, path := v.catalog.Flavors[name], fieldPath{"flavors", name}
+		v.notYet(said, f.Elastic.Max > 0, path.with("elastic"), "only machines that are there count")
+		v.notYet(said, f.Placement == policies.PlacementExact, path.with("placement"), "the scheduler chooses the nodes")
+		v.notYet(said, len(f.Topology) > 0, path.with("topology"), "pods may be anywhere on the flavor's nodes")
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Cohorts)) {
+		v.notYet(said, true, fieldPath{"cohorts", name}, "each queue has its own quota and no more")
+	}
+	v.notYet(said, v.catalog.FairSharing.Enabled, fieldPath{"fairSharing", "enabled"}, "nothing is borrowed, so nothing is shared")
+	v.unsupportedConversions(said)
+	v.unsupportedKinds()
+}
+
+// notYet warns of the first place of a feature: what comes last in its path but
+// names.
+func (v *validator) notYet(said map[string]bool, used bool, path fieldPath, instead string) {
+	feature := path[0] + "." + path[len(path)-1]
+	if path[0] == "cohorts" {
+		feature = path[0]
+	}
+	if !used || said[feature] {
+		return
+	}
+	said[feature] = true
+	v.warn(path, "", "not enforced by this version: %s", instead)
+}
+
+type queueFeature struct {
+	used         bool
+	key, instead string
+}
+
+func queueFeatures(q policies.Queue) []queueFeature {
+	borrow := q.Preemption.BorrowWithinCohort.Policy
+	displaces := slices.ContainsFunc([]policies.Victims{q.Preemption.WithinQueue, q.Preemption.ReclaimWithinCohort, borrow},
+		func(v policies.Victims) bool { return v != "" && v != policies.VictimsNever })
+	return []queueFeature{
+		{q.Cohort != "", "cohort", "the queue's own quota is all that it may use, and others may use none of it"},
+		{q.Weight != nil, "weight", "nothing is borrowed, so nothing is shared"},
+		{len(q.Groups) > 1, "groups", "a pod gets one flavor for all that it asks for, so one that needs several groups waits"},
+		{q.Fungibility != policies.Fungibility{}, "fungibility", "the first flavor with quota and machines is taken"},
+		{displaces, "preemption", "nothing that runs is displaced"},
+		{q.Strategy == policies.Backfill, "strategy", "Backfill is as StrictFIFO, since nobody knows when a Job will end"},
+		{q.RecoveryTimeoutSeconds > 0, "recoveryTimeoutSeconds", "a Job that lost pods is left to the Job controller"},
+	}
+}
+
+// unsupportedLimits refuses limits that nobody would keep.
+func (v *validator) unsupportedLimits(path fieldPath, q policies.Queue) {
+	if q.MaxWorkloads != nil {
+		v.fail(path.with("maxWorkloads"), "a hold rule that reads input.usage.running", "not supported by this version yet")
+	}
+	if len(q.Budget.Hours) > 0 {
+		v.fail(path.with("budget"), "a quota, and leave the budget out", "not supported by this version yet")
+	}
+}
+
+// unsupportedConversions: a resource that would be converted is one that nothing
+// else is said of, so that Jobs that ask for it are held. Where it is charged or
+// free by another rule, they would start as if there were no conversion.
+func (v *validator) unsupportedConversions(said map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Resources.Conversions)) {
+		path := fieldPath{"resources", "conversions", name}
+		for _, queue := range slices.Sorted(maps.Keys(v.catalog.Queues)) {
+			if class := v.catalog.ResourceClass(v.catalog.Queues[queue], name); class != policies.Unknown {
+				v.fail(path, "leave the conversion out", "not supported by this version yet, and queue %s would take %s as %s", queue, name, class)
+				break
+			}
+		}
+		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for "+name+" are held")
+		said["resources.conversions"] = true
+	}
+}
+
+// unsupportedKinds: Jobs queue and nothing else does.
+func (v *validator) unsupportedKinds() {
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Kinds)) {
+		path := fieldPath{"kinds", name, "managed"}
+		switch managed := v.catalog.Kinds[name].Managed; {
+		case name == "Job" && !managed:
+			v.fail(path, "leave the label "+policies.LabelQueue+" out of the Jobs", "not supported by this version yet: Jobs with a queue always queue")
+		case name != "Job" && managed:
+			v.fail(path, "leave the kind out", "not supported by this version yet: %s would start at once", name)
+		}
+	}
+}
