@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/rollout"
 )
 
 // inbox collects what happened since the last round, the newest state of each
@@ -35,6 +36,7 @@ type batch struct {
 	queues          map[string]*v1alpha1.Queue
 	written         []written
 	queueWritten    []queueWritten
+	asked           []chan<- []rollout.Live
 }
 
 // podChange is a pod's newest state, or its last one if it is gone.

@@ -18,6 +18,13 @@ const (
 	// holdStands is how long a "no" of a hold rule stands before it is asked
 	// again, and failedHoldStands if it failed or was too slow.
 	holdStands, failedHoldStands = 2 * time.Second, 30 * time.Second
+	// holdUnchanged is how long a "no" stands of a hold rule that reads nothing but
+	// the workload, if that stays the same.
+	holdUnchanged = time.Hour
+	// capacityEvery is how often the machines are counted for a catalog that reads
+	// them, and capacityStands how long they must have been more, or fewer, before
+	// it is told: a node that comes and goes must not take quotas with it.
+	capacityEvery, capacityStands = 10 * time.Second, 2 * time.Minute
 	// ghostStands is how long the devices of a pod count as taken that was deleted
 	// by force while it ran: the API says that they are free, the machine may not.
 	ghostStands = 30 * time.Second
@@ -39,6 +46,8 @@ const (
 	// refusedPause is how long a Job waits after the API server refused to let
 	// it be admitted; doubled each time up to refusedPauseMax.
 	refusedPause, refusedPauseMax = 5 * time.Second, 5 * time.Minute
+	// liveWithin is how long whoever asks for the Jobs waits for the loop.
+	liveWithin = 20 * time.Second
 	// writeTimeout is how long a writer tries one write before it says that it
 	// does not know.
 	writeTimeout = 30 * time.Second

@@ -55,8 +55,9 @@ type Loop struct {
 	explain   *rate.Limiter
 	admitted  *rate.Limiter         // events only
 	published map[string]*published // by queue
-	synced    chan struct{}         // closed once everything was seen
-	since     time.Time             // when that was
+	catalog   catalogState
+	synced    chan struct{} // closed once everything was seen
+	since     time.Time     // when that was
 }
 
 // standing is what goes into every plan, by Job UID, kept up to date change by
@@ -148,9 +149,12 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	if revision != nil {
 		l.book.SetIgnored(revision.Catalog().Resources.Ignored)
 	}
-	l.observe(l.inbox.take())
+	news := l.inbox.take()
+	l.observe(news)
+	fresh := l.freshCatalog(ctx, revision, started)
 	plan := l.plan(ctx, revision, started)
-	next := l.carryOut(plan, started)
+	l.answer(news.asked)
+	next := min(fresh, l.carryOut(plan, started))
 	next = min(next, l.publish(plan, started))
 	for _, till := range l.ghosts {
 		next = min(next, till.Sub(started))

@@ -3,11 +3,14 @@ package rollout
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
@@ -22,34 +25,56 @@ const republishEvery = time.Minute
 // retryAfter a status or a kept bundle could not be written.
 const retryAfter = 5 * time.Second
 
-// Rollout keeps the engine at what the source says.
+// judgeAgainAfter is when a candidate that harmed too many Jobs is asked about
+// them once more: they may be over by then.
+const judgeAgainAfter = 5 * time.Minute
+
+// Rollout keeps the engine at what the source says, as far as the gates and
+// people's word on it allow.
 type Rollout struct {
 	Engine *engine.Engine
+	Gates  *Gates // those that the engine asks
 	Source Source
 	Kept   Kept
+	// Before keeps the revision that was in force before.
+	Before Kept
 	Client client.Client
-	Log    logr.Logger
-	Now    func() time.Time
+	// Cache to watch the PolicyRollout through; nil: it is looked at once a minute.
+	Cache   cache.Cache
+	Metrics *Metrics
+	Log     logr.Logger
+	Now     func() time.Time
 
-	status  status
-	refused string // digest of the candidate that was refused last
-	unkept  *engine.Bundle
+	status   status
+	asked    v1alpha1.PolicyRolloutSpec
+	heard    bool   // spec was read
+	judged   string // the candidate that was judged last, and under which circumstances
+	judgedAt time.Time
+	told     string // the refusal that was told last
+	answer   answer // to what spec asks for
+	stuck    string // digest that spec asks for and that cannot be had
+	again    bool   // look again soon
+	previous *engine.Bundle
+	unkept   []keeping
+	done     func(*v1alpha1.PolicyRolloutSpec) // takes out of spec what was carried out
+}
+
+// keeping is a bundle to be kept, and where.
+type keeping struct {
+	in     Kept
+	bundle engine.Bundle
 }
 
 // Start runs until ctx ends. It returns an error only if the source cannot be
 // watched at all; a bad policy never ends the manager, for it must be fixable.
 func (r *Rollout) Start(ctx context.Context) error {
-	changes := make(chan struct{}, 1)
-	changes <- struct{}{} // look once at the start
+	changes, asks := newBell(), newBell()
+	changes.ring() // look once at the start
 	watch := make(chan error, 1)
-	go func() {
-		watch <- r.Source.Watch(ctx, func() {
-			select {
-			case changes <- struct{}{}:
-			default:
-			}
-		})
-	}()
+	go func() { watch <- r.Source.Watch(ctx, changes.ring) }()
+	if err := r.watchSpec(ctx, asks.ring); err != nil {
+		return err
+	}
 	r.restore(ctx)
 	retry := time.NewTimer(0)
 	defer retry.Stop()
@@ -66,19 +91,43 @@ func (r *Rollout) Start(ctx context.Context) error {
 				return nil
 			}
 			r.look(ctx)
+		case <-asks:
+			r.heard = false
+			r.look(ctx)
 		case <-retry.C:
+			if r.again {
+				r.look(ctx)
+			}
 		case <-republish.C:
-			r.status.dirty = true
+			r.heard, r.status.dirty = false, true
+			r.look(ctx)
 		}
-		if !r.settled(ctx) {
+		if !r.settled(ctx) || r.again {
 			retry.Reset(retryAfter)
 		}
+	}
+}
+
+// bell can be rung by anybody; it rings once for all who did.
+type bell chan struct{}
+
+func newBell() bell { return make(bell, 1) }
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
 	}
 }
 
 // restore puts the last good bundle into force, so that something is while the
 // source is read, and still is if the source is broken or gone.
 func (r *Rollout) restore(ctx context.Context) {
+	if before, found, err := r.Before.Load(ctx); err != nil {
+		r.Log.Error(err, "the previous policy could not be read")
+	} else if found {
+		r.previous = &before
+	}
 	kept, found, err := r.Kept.Load(ctx)
 	if err != nil {
 		r.Log.Error(err, "the last good policy could not be read")
@@ -87,68 +136,141 @@ func (r *Rollout) restore(ctx context.Context) {
 	if !found {
 		return
 	}
-	if _, err := r.Engine.Activate(ctx, kept); err != nil {
+	if _, err := r.Engine.Restore(ctx, kept); err != nil {
 		r.Log.Error(err, "the last good policy does not load any more")
 		return
 	}
-	r.status.activated(r.Engine.Active(), r.Now())
+	r.status.restored(r.Engine.Active(), r.previous, r.published(ctx), r.Now())
 }
 
-// look reads the source and tries to bring it into force.
+// look reads what is asked for and what the source says, and tries to bring it
+// into force.
 func (r *Rollout) look(ctx context.Context) {
+	r.again = false
+	if !r.heard {
+		if err := r.instruct(ctx); err != nil {
+			r.Log.Error(err, "the source is not looked at")
+			r.again = true
+			return
+		}
+	}
+	r.answer = answer{}
+	held := r.follow(ctx)
 	bundle, err := r.Source.Read(ctx)
 	if err != nil {
 		r.refuse(ctx, bundle, err)
+		r.heed("")
+	} else {
+		r.judge(ctx, bundle, held)
+	}
+	r.status.answered(r.answer)
+}
+
+// judge tries to bring what the source says into force, once per content and
+// circumstances.
+func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) {
+	key := bundle.Digest() + "\n" + held
+	if active := r.Engine.Active(); active != nil && active.Digest() == bundle.Digest() {
+		r.judged, r.told = key, ""
+		r.status.accepted(held)
+		r.heed("")
+		return
+	}
+	if key == r.judged && !r.olderVerdict() {
+		r.heed(bundle.Digest())
+		return
+	}
+	r.judged, r.judgedAt = key, r.Now()
+	if string(r.asked.Discard) == bundle.Digest() {
+		r.discard(ctx, bundle)
+		r.heed(bundle.Digest())
 		return
 	}
 	before := r.Engine.Active()
+	r.Gates.begin(r.approvedIs(bundle), held)
 	revision, err := r.Engine.Activate(ctx, bundle)
 	if err != nil {
 		r.refuse(ctx, bundle, err)
+		r.heed(bundle.Digest())
 		return
 	}
-	r.refused = ""
-	r.status.accepted()
-	if before != nil && before.Digest() == revision.Digest() {
-		return
+	r.inForce(ctx, before, revision, "PolicyActivated", "from "+revision.Source()+" is in force")
+	r.heed("")
+}
+
+// olderVerdict tells whether the last one was about Jobs that may be over.
+func (r *Rollout) olderVerdict() bool {
+	candidate := r.status.want.Candidate
+	return candidate != nil && candidate.Preflight != nil && r.Now().Sub(r.judgedAt) >= judgeAgainAfter
+}
+
+// inForce records that another revision is.
+func (r *Rollout) inForce(ctx context.Context, before, revision *engine.Revision, why, note string) {
+	r.told, r.unkept = "", nil
+	if before != nil {
+		bundle := before.Bundle()
+		r.previous = &bundle
+		r.unkept = append(r.unkept, keeping{r.Before, bundle})
 	}
-	r.unkept = &bundle
-	r.status.activated(revision, r.Now())
+	r.unkept = append(r.unkept, keeping{r.Kept, revision.Bundle()})
+	r.status.activated(revision, r.Gates.report, r.Now())
+	r.count("active", strings.TrimPrefix(why, "Policy"))
 	r.Log.Info("policy is in force", "revision", revision.Digest(), "source", revision.Source())
 	for _, warning := range revision.Warnings() {
 		r.Log.Info("policy warning", "at", at(warning), "message", warning.Message, "try", warning.Try)
 	}
-	r.event(ctx, "Normal", "PolicyActivated", "revision "+revision.Digest()+" from "+revision.Source()+" is in force")
+	r.event(ctx, "Normal", why, "revision "+revision.Digest()+" "+note)
 }
 
-// refuse records a candidate that will not come into force; once per candidate.
+// refuse records a candidate that does not come into force; each error of the
+// source itself is told once.
 func (r *Rollout) refuse(ctx context.Context, bundle engine.Bundle, err error) {
-	digest := bundle.Digest() + "\n" + err.Error()
-	if digest == r.refused {
+	told := bundle.Digest() + "\n" + err.Error()
+	if told == r.told {
 		return
 	}
-	r.refused = digest
-	r.status.rejected(bundle, err, r.Now())
+	r.told = told
+	var wait awaiting
+	switch {
+	case errors.As(err, &wait):
+		r.status.waiting(bundle, wait.why, r.Gates.report, r.Now())
+		r.Log.Info("a policy awaits approval", "revision", bundle.Digest(), "why", wait.why)
+		r.event(ctx, "Normal", "PolicyAwaitsApproval", "revision "+bundle.Digest()+": "+wait.why+". Try: kubectl holdshort policy status")
+		r.count("awaiting", because(err))
+		return
+	case errors.As(err, new(unavailable)):
+		r.again, r.judged = true, ""
+	}
+	r.status.rejected(bundle, err, r.Gates.report, r.Now())
 	r.Log.Error(err, "policy refused; the last good one stays in force")
 	r.event(ctx, "Warning", "PolicyRejected", firstProblem(err))
+	r.count("rejected", because(err))
+}
+
+// discard records a candidate that a person does not want.
+func (r *Rollout) discard(ctx context.Context, bundle engine.Bundle) {
+	r.told = ""
+	r.status.discarded(bundle, r.Now())
+	r.event(ctx, "Normal", "PolicyDiscarded", "revision "+bundle.Digest()+" is discarded, as spec asks")
+	r.count("discarded", "asked")
 }
 
 // settled writes what has to be written; false: try again later.
 func (r *Rollout) settled(ctx context.Context) bool {
-	ok := true
-	if r.unkept != nil {
-		if err := r.Kept.Save(ctx, *r.unkept); err != nil {
-			r.Log.Error(err, "the active policy is not kept")
-			ok = false
-		} else {
-			r.unkept = nil
+	var problems []error
+	for len(r.unkept) > 0 {
+		if err := r.unkept[0].in.Save(ctx, r.unkept[0].bundle); err != nil {
+			problems = append(problems, err)
+			break
 		}
+		r.unkept = r.unkept[1:]
 	}
-	if err := r.publish(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		r.Log.Error(err, "PolicyRollout not written")
-		ok = false
+	problems = append(problems, r.publish(ctx), r.takeOut(ctx))
+	err := errors.Join(problems...)
+	if err != nil && ctx.Err() == nil {
+		r.Log.Error(err, "the rollout is not written down")
 	}
-	return ok
+	return err == nil
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

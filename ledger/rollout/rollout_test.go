@@ -52,10 +52,14 @@ func cluster(t *testing.T) client.Client {
 }
 
 func rolloutOn(c client.Client, source Source) *Rollout {
+	gates := &Gates{Approval: ApprovalAuto, HarmedPercentMax: 20}
+	kept := func(which string) Kept {
+		return Kept{Client: c, Name: types.NamespacedName{Namespace: "holdshort-system", Name: "holdshort-policy-" + which}}
+	}
 	return &Rollout{
-		Engine: engine.New(engine.Options{}), Source: source, Client: c,
-		Kept: Kept{Client: c, Name: types.NamespacedName{Namespace: "holdshort-system", Name: "holdshort-policy-active"}},
-		Log:  logr.Discard(), Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
+		Engine: engine.New(engine.Options{Gates: gates.List()}), Gates: gates, Source: source, Client: c,
+		Kept: kept("active"), Before: kept("previous"),
+		Log: logr.Discard(), Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
 	}
 }
 

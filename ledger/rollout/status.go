@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -28,42 +30,98 @@ type status struct {
 	dirty bool
 }
 
-func (s *status) activated(revision *engine.Revision, now time.Time) {
-	next := v1alpha1.Revision{
-		Digest: revision.Digest(), Source: revision.Source(), Time: metav1.NewTime(now), Verdict: "Active",
-		Warnings: listed(revision.Warnings()),
+// shown is a revision as the status shows it.
+func shown(b engine.Bundle, verdict string, found report, now time.Time) *v1alpha1.Revision {
+	return &v1alpha1.Revision{
+		Digest: b.Digest(), Source: b.Source, Time: metav1.NewTime(now), Verdict: verdict,
+		Tests: found.tests, Preflight: found.preflight,
 	}
-	if s.want.Active != nil && s.want.Active.Digest == next.Digest {
-		return
-	}
-	s.want.Previous, s.want.Active = s.want.Active, &next
-	s.accepted()
+}
+
+func (s *status) activated(revision *engine.Revision, found report, now time.Time) {
+	next := shown(revision.Bundle(), v1alpha1.VerdictActive, found, now)
+	next.Warnings = listed(revision.Warnings())
+	s.want.Previous, s.want.Active = s.want.Active, next
+	s.accepted("")
 	s.dirty = true
 }
 
-// accepted: what the source says is in force, so no candidate is left.
-func (s *status) accepted() {
-	s.dirty = s.dirty || s.want.Candidate != nil
-	s.want.Candidate = nil
-	s.condition(metav1.ConditionTrue, "InForce", "the newest policy is in force")
+// restored after a restart: what was published of the same revisions stands.
+func (s *status) restored(revision *engine.Revision, previous *engine.Bundle, before v1alpha1.PolicyRolloutStatus, now time.Time) {
+	s.activated(revision, report{}, now)
+	if was := before.Active; was != nil && was.Digest == revision.Digest() {
+		s.want.Active = was
+	}
+	if previous == nil {
+		return
+	}
+	s.want.Previous = shown(*previous, v1alpha1.VerdictActive, report{}, now)
+	if was := before.Previous; was != nil && was.Digest == previous.Digest() {
+		s.want.Previous = was
+	}
 }
 
-func (s *status) rejected(b engine.Bundle, err error, now time.Time) {
-	s.want.Candidate = &v1alpha1.Revision{
-		Digest: b.Digest(), Source: b.Source, Time: metav1.NewTime(now), Verdict: "Rejected", Errors: problems(err),
-	}
+// accepted: what the source says is in force, so no candidate is left. It may be
+// held there besides.
+func (s *status) accepted(held string) {
+	s.dirty = s.dirty || s.want.Candidate != nil
+	s.want.Candidate = nil
+	s.condition(metav1.ConditionTrue, "InForce", sentence("the newest policy is in force", held))
+}
+
+func sentence(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
+}
+
+func (s *status) rejected(b engine.Bundle, err error, found report, now time.Time) {
+	s.want.Candidate = shown(b, v1alpha1.VerdictRejected, found, now)
+	s.want.Candidate.Errors = problems(err)
 	standing := "the last good one stays in force"
 	if s.want.Active == nil {
 		standing = "none is in force, so no Job starts"
 	}
-	s.condition(metav1.ConditionFalse, "Rejected", firstProblem(err)+"; "+standing)
+	s.condition(metav1.ConditionFalse, v1alpha1.VerdictRejected, sentence(firstProblem(err), standing))
 	s.dirty = true
 }
 
+// waiting: a person has to say yes first.
+func (s *status) waiting(b engine.Bundle, why string, found report, now time.Time) {
+	s.want.Candidate = shown(b, v1alpha1.VerdictAwaitingApproval, found, now)
+	s.want.Candidate.Reason = why
+	s.condition(metav1.ConditionFalse, v1alpha1.VerdictAwaitingApproval, sentence(why, "kubectl holdshort policy approve brings it into force"))
+	s.dirty = true
+}
+
+// discarded: a person said no.
+func (s *status) discarded(b engine.Bundle, now time.Time) {
+	s.want.Candidate = shown(b, v1alpha1.VerdictDiscarded, report{}, now)
+	s.want.Candidate.Reason = "spec.discard names it"
+	s.condition(metav1.ConditionFalse, v1alpha1.VerdictDiscarded, "the newest policy is discarded; the last good one stays in force")
+	s.dirty = true
+}
+
+// answered tells whether what spec asks for is done; nothing, if it asks nothing.
+func (s *status) answered(to answer) {
+	if to.why == "" {
+		s.dirty = meta.RemoveStatusCondition(&s.want.Conditions, ConditionFollowed) || s.dirty
+		return
+	}
+	value := metav1.ConditionFalse
+	if to.done {
+		value = metav1.ConditionTrue
+	}
+	s.set(ConditionFollowed, value, to.why, to.message)
+}
+
 func (s *status) condition(value metav1.ConditionStatus, why, message string) {
-	meta.SetStatusCondition(&s.want.Conditions, metav1.Condition{
-		Type: ConditionActive, Status: value, Reason: why, Message: message,
+	s.set(ConditionActive, value, why, message)
+}
+
+func (s *status) set(kind string, value metav1.ConditionStatus, why, message string) {
+	changed := meta.SetStatusCondition(&s.want.Conditions, metav1.Condition{
+		Type: kind, Status: value, Reason: why, Message: message,
 	})
+	s.dirty = s.dirty || changed
 }
 
 func problems(err error) []v1alpha1.PolicyProblem {
@@ -120,6 +178,15 @@ func (r *Rollout) publish(ctx context.Context) error {
 	}
 	r.status.dirty = false
 	return nil
+}
+
+// published is the status as it was written last, by whoever.
+func (r *Rollout) published(ctx context.Context) v1alpha1.PolicyRolloutStatus {
+	var found v1alpha1.PolicyRollout
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyRolloutName}, &found); err != nil {
+		return v1alpha1.PolicyRolloutStatus{} // only the times are lost with it
+	}
+	return found.Status
 }
 
 // object gets the PolicyRollout, or makes it.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
+
+	"github.com/holdshort/holdshort/ledger/rollout"
 )
 
 // Config is everything the manager can be told, by flags (webhook-port) or by a
@@ -29,6 +32,15 @@ type Config struct {
 	PolicyDir string `json:"policyDir,omitempty"`
 	// PolicyConfigMaps are the ConfigMaps in Namespace with the bundle.
 	PolicyConfigMaps []string `json:"policyConfigMaps,omitempty"`
+	// RequirePolicyTests refuses a bundle that has no tests of its own.
+	RequirePolicyTests bool `json:"requirePolicyTests,omitempty"`
+	// PolicyApproval says when a person has to approve a policy: auto (if it harms
+	// more of the Jobs than PolicyHarmedPercent), always, or never (such a one is
+	// refused).
+	PolicyApproval rollout.Approval `json:"policyApproval,omitempty"`
+	// PolicyHarmedPercent is how many of the Jobs a policy may harm without
+	// anybody's approval: fail to judge, deny, leave without a queue.
+	PolicyHarmedPercent int `json:"policyHarmedPercent,omitempty"`
 	// Webhook is where the admission webhook listens.
 	WebhookHost string `json:"webhookHost,omitempty"`
 	WebhookPort int    `json:"webhookPort,omitempty"`
@@ -52,6 +64,7 @@ type Config struct {
 // Defaults returns the configuration that an empty command line means.
 func Defaults() Config {
 	return Config{
+		PolicyApproval: rollout.ApprovalAuto, PolicyHarmedPercent: 20,
 		Namespace: "holdshort-system", Name: "holdshort",
 		WebhookPort: 9443, HealthAddress: ":8081", MetricsAddress: ":8080", LogFormat: "json",
 	}
@@ -128,6 +141,9 @@ func (c *Config) flags() *flag.FlagSet {
 	f.Var(&selector{&c.ManagedNamespaces}, "managed-namespaces", "label selector of the namespaces to manage (default: all but the system's)")
 	f.StringVar(&c.PolicyDir, "policy-dir", c.PolicyDir, "folder with the policy bundle")
 	f.Var((*list)(&c.PolicyConfigMaps), "policy-config-maps", "ConfigMaps with the policy bundle, comma-separated (default: NAME-policy)")
+	f.BoolVar(&c.RequirePolicyTests, "require-policy-tests", c.RequirePolicyTests, "refuse a policy that has no tests")
+	f.StringVar((*string)(&c.PolicyApproval), "policy-approval", string(c.PolicyApproval), "auto: approve by hand what harms more Jobs than policy-harmed-percent; always: approve everything; never: refuse it")
+	f.IntVar(&c.PolicyHarmedPercent, "policy-harmed-percent", c.PolicyHarmedPercent, "how many of the Jobs a policy may harm without approval")
 	f.StringVar(&c.WebhookHost, "webhook-host", c.WebhookHost, "address that the webhook listens on (default: all)")
 	f.IntVar(&c.WebhookPort, "webhook-port", c.WebhookPort, "port of the webhook")
 	f.Var((*list)(&c.WebhookDNSNames), "webhook-dns-names", "names that the webhook's certificate is good for, comma-separated")
@@ -154,6 +170,9 @@ func (c *Config) validate() error {
 	check(c.WebhookPort > 0 && c.WebhookPort < 1<<16, "webhook-port", fmt.Sprint(c.WebhookPort), "a port from 1 to 65535")
 	check(c.LogFormat == "json" || c.LogFormat == "text", "log-format", c.LogFormat, "json or text")
 	check(c.PolicyDir == "" || len(c.PolicyConfigMaps) == 0, "policy-dir", c.PolicyDir, "either a folder or ConfigMaps, not both")
+	approvals := []rollout.Approval{rollout.ApprovalAuto, rollout.ApprovalAlways, rollout.ApprovalNever}
+	check(slices.Contains(approvals, c.PolicyApproval), "policy-approval", string(c.PolicyApproval), "auto, always or never")
+	check(c.PolicyHarmedPercent >= 0 && c.PolicyHarmedPercent <= 100, "policy-harmed-percent", fmt.Sprint(c.PolicyHarmedPercent), "a number from 0 to 100")
 	return errors.Join(problems...)
 }
 

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/holdshort/holdshort/ledger"
@@ -63,8 +64,13 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
-	policy := engine.New(engine.Options{})
-	loop := ledger.New(ledger.Options{
+	var loop *ledger.Loop
+	gates := &rollout.Gates{
+		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
+		Live: func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) },
+	}
+	policy := engine.New(engine.Options{Gates: gates.List()})
+	loop = ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
@@ -72,7 +78,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
 		return err
 	}
-	if err := addRollout(c, mgr, live, policy, log); err != nil {
+	if err := addRollout(c, mgr, live, policy, gates, log); err != nil {
 		return err
 	}
 	if err := addWebhook(c, mgr, policy, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
@@ -148,7 +154,7 @@ func scopeOf(c Config) (intake.Scope, error) {
 	return scope, nil
 }
 
-func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engine.Engine, log logr.Logger) error {
+func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engine.Engine, gates *rollout.Gates, log logr.Logger) error {
 	var source rollout.Source = rollout.ConfigMaps{Cache: mgr.GetCache(), Namespace: c.Namespace, Names: c.PolicyConfigMaps}
 	if c.PolicyDir != "" {
 		if info, err := os.Stat(c.PolicyDir); err != nil || !info.IsDir() {
@@ -156,10 +162,16 @@ func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engin
 		}
 		source = rollout.Folder(c.PolicyDir)
 	}
+	counts, err := rollout.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	kept := func(which string) rollout.Kept {
+		return rollout.Kept{Client: live, Name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name + "-policy-" + which}}
+	}
 	r := &rollout.Rollout{
-		Engine: policy, Source: source, Client: live,
-		Kept: rollout.Kept{Client: live, Name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name + "-policy-active"}},
-		Log:  log.WithName("policy"), Now: time.Now,
+		Engine: policy, Gates: gates, Source: source, Kept: kept("active"), Before: kept("previous"),
+		Client: live, Cache: mgr.GetCache(), Metrics: counts, Log: log.WithName("policy"), Now: time.Now,
 	}
 	return mgr.Add(manager.RunnableFunc(r.Start))
 }

@@ -1,0 +1,81 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/rollout"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Live is every managed Job that is not over, by name, with what the policy in
+// force says of it. It is what a candidate is tried on.
+func (l *Loop) Live(ctx context.Context) ([]rollout.Live, error) {
+	ctx, cancel := context.WithTimeout(ctx, liveWithin)
+	defer cancel()
+	answer := make(chan []rollout.Live, 1) // the loop never waits for whoever asks
+	l.inbox.put(func(b *batch) { b.asked = append(b.asked, answer) })
+	select {
+	case jobs := <-answer:
+		return jobs, nil
+	case <-ctx.Done():
+		return nil, errors.New("the ledger has not seen the whole cluster yet")
+	}
+}
+
+// answer those who asked for the Jobs; the values are never written to again, so
+// they may be read outside of the loop.
+func (l *Loop) answer(asked []chan<- []rollout.Live) {
+	if len(asked) == 0 {
+		return
+	}
+	jobs := make([]rollout.Live, 0, len(l.jobs))
+	for _, t := range l.jobs {
+		if t.job != nil && !t.job.Finished && !t.job.Deleting {
+			jobs = append(jobs, l.live(t))
+		}
+	}
+	slices.SortFunc(jobs, func(a, b rollout.Live) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Input.Workload.UID, b.Input.Workload.UID))
+	})
+	for _, to := range asked {
+		to <- jobs
+	}
+}
+
+func (l *Loop) live(t *tracked) rollout.Live {
+	ns, raw := l.namespace(t.raw.Namespace), t.raw
+	live := rollout.Live{
+		Name:    t.job.Key(),
+		Input:   &policies.Input{Workload: t.job.Policy, Namespace: &ns},
+		RawJob:  func() (map[string]any, error) { return intake.RawJob(raw) },
+		Verdict: t.verdict.Verdict,
+	}
+	if why := t.verdict.Reason; why != nil {
+		live.Fails, live.Denied = why.Code == reason.PolicyError, why.Code == reason.DeniedByPolicy
+	}
+	if t.job.Admitted() {
+		live.Admitted, live.Queue, live.Holds = true, t.job.Reservation.Queue, holds(t.job.Reservation)
+	}
+	return live
+}
+
+// holds is what a reservation charges, and where.
+func holds(r *demand.Reservation) []rollout.Holding {
+	var list []rollout.Holding
+	for i := range r.PodSets {
+		given := &r.PodSets[i]
+		for _, name := range given.Requests.Names() {
+			list = append(list, rollout.Holding{
+				Flavor: given.FlavorOf(name), Resource: name, Amount: resource.Mul(given.Requests[name], given.Count),
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/ledger/rollout"
+)
+
+// lives asks for the Jobs while the test's own goroutine turns the loop.
+func (b *bench) lives() []rollout.Live {
+	b.t.Helper()
+	answer := make(chan []rollout.Live, 1)
+	b.inbox.put(func(batch *batch) { batch.asked = append(batch.asked, answer) })
+	b.step()
+	return <-answer
+}
+
+func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
+	b := newBench(t, map[string]string{
+		"data.yaml": loopPolicy,
+		"no.rego":   "package holdshort.policy\n\ndeny contains {\"code\": \"a.example/No\", \"message\": \"no\"} if input.workload.name == \"denied\"\n",
+	})
+	b.create("runs", 3)
+	b.step()
+	b.watch("runs") // as admitted
+	b.create("waits", 2)
+	b.create("denied", 1)
+	type seen struct {
+		Queue            string
+		Admitted, Denied bool
+		Holds            []rollout.Holding
+	}
+	got := map[string]seen{}
+	for _, live := range b.lives() {
+		if live.Verdict.Queue != "research" || live.Input.Workload == nil || live.Input.Namespace.Name != "a" {
+			t.Errorf("%s is told as %+v", live.Name, live)
+		}
+		got[live.Name] = seen{live.Queue, live.Admitted, live.Denied, live.Holds}
+	}
+	want := map[string]seen{
+		"a/runs":   {"research", true, false, []rollout.Holding{{Flavor: "gpu", Resource: "nvidia.com/gpu", Amount: 3}, {Flavor: "gpu", Resource: "pods", Amount: 3}}},
+		"a/waits":  {},
+		"a/denied": {Denied: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the Jobs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,152 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// ConditionFollowed is false while spec asks for what cannot be done.
+const ConditionFollowed = "SpecFollowed"
+
+// instruct reads spec. Until it was read once, the source is not looked at: spec
+// may say that something else shall be in force.
+func (r *Rollout) instruct(ctx context.Context) error {
+	var found v1alpha1.PolicyRollout
+	err := r.Client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyRolloutName}, &found)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading what PolicyRollout %s asks for: %w", v1alpha1.PolicyRolloutName, err)
+	}
+	if found.Spec != r.asked {
+		r.judged, r.stuck = "", "" // what is right may be another thing now
+	}
+	r.asked, r.heard = found.Spec, true
+	return nil
+}
+
+// watchSpec calls changed when the PolicyRollout may ask for something else.
+func (r *Rollout) watchSpec(ctx context.Context, changed func()) error {
+	if r.Cache == nil {
+		return nil
+	}
+	informer, err := r.Cache.GetInformer(ctx, &v1alpha1.PolicyRollout{})
+	if err != nil {
+		return fmt.Errorf("watching the PolicyRollout: %w", err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { changed() },
+		UpdateFunc: func(old, now any) {
+			before, ok := old.(*v1alpha1.PolicyRollout)
+			after, too := now.(*v1alpha1.PolicyRollout)
+			if !ok || !too || before.Spec != after.Spec {
+				changed() // not for the status, which is ours
+			}
+		},
+		DeleteFunc: func(any) { changed() },
+	})
+	return err
+}
+
+// answer says whether what spec asks for is done.
+type answer struct {
+	done         bool
+	why, message string
+}
+
+func (r *Rollout) cannot(why, message string) { r.answer = answer{false, why, message} }
+
+// follow does what spec asks for beyond the source, and says why the source's
+// candidates are held back, if they are.
+func (r *Rollout) follow(ctx context.Context) (held string) {
+	spec := r.asked
+	if spec.Pin != "" {
+		return r.pin(ctx, string(spec.Pin))
+	}
+	return ""
+}
+
+// pin keeps a revision in force: the active one, or the one before.
+func (r *Rollout) pin(ctx context.Context, digest string) (held string) {
+	active := r.Engine.Active()
+	if active == nil || active.Digest() != digest {
+		if r.previous == nil || r.previous.Digest() != digest {
+			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so nothing is pinned", digest))
+			return ""
+		}
+		if r.stuck == digest {
+			return ""
+		}
+		r.Gates.begin(true, "")
+		revision, err := r.Engine.Restore(ctx, *r.previous)
+		if err != nil {
+			r.stuck = digest
+			r.cannot("Refused", "spec.pin: the previous revision does not load any more: "+firstProblem(err))
+			return ""
+		}
+		r.inForce(ctx, active, revision, "PolicyRolledBack", "is in force again, pinned")
+	}
+	r.answer = answer{true, "Pinned", "revision " + digest + " is pinned"}
+	return "revision " + digest + " is pinned"
+}
+
+// heed tells what became of approve and discard, which are about a candidate;
+// candidate is the digest of the one that is not in force, if there is one.
+func (r *Rollout) heed(candidate string) {
+	spec := r.asked
+	active := ""
+	if revision := r.Engine.Active(); revision != nil {
+		active = revision.Digest()
+	}
+	switch {
+	case spec.Approve != "" && string(spec.Approve) == active:
+		r.done = func(spec *v1alpha1.PolicyRolloutSpec) { spec.Approve = "" }
+	case spec.Approve != "" && string(spec.Approve) != candidate:
+		r.cannot("NothingToApprove", "spec.approve: "+noSuch(string(spec.Approve), candidate))
+	case spec.Discard != "" && string(spec.Discard) == active:
+		r.cannot("InForce", "spec.discard: "+active+" is in force already. Try: kubectl holdshort policy rollback")
+	case spec.Discard != "" && string(spec.Discard) != candidate:
+		r.cannot("NothingToDiscard", "spec.discard: "+noSuch(string(spec.Discard), candidate))
+	}
+}
+
+func noSuch(digest, candidate string) string {
+	if candidate == "" {
+		return "there is no candidate, so nothing is done about " + digest
+	}
+	return "the candidate is " + candidate + ", not " + digest + ", so nothing is done"
+}
+
+// takeOut removes from spec what has been carried out, unless somebody has
+// written something else since.
+func (r *Rollout) takeOut(ctx context.Context) error {
+	if r.done == nil {
+		return nil
+	}
+	rollout := &v1alpha1.PolicyRollout{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyRolloutName}}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(rollout), rollout); err != nil {
+		return fmt.Errorf("reading PolicyRollout %s: %w", rollout.Name, err)
+	}
+	if rollout.Spec == r.asked {
+		before := rollout.DeepCopy()
+		r.done(&rollout.Spec)
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, rollout, patch); err != nil {
+			return fmt.Errorf("taking what was carried out out of PolicyRollout %s: %w", rollout.Name, err)
+		}
+		r.asked = rollout.Spec
+	}
+	r.done = nil
+	return nil
+}
+
+// approvedIs tells whether a person approved this very content.
+func (r *Rollout) approvedIs(b engine.Bundle) bool {
+	return r.asked.Approve != "" && string(r.asked.Approve) == b.Digest()
+}

@@ -1,0 +1,214 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// examplesMax is how many Jobs of one kind of change are named.
+const examplesMax = 5
+
+// Kinds of change, in the order in which they are shown: what harms comes first.
+const (
+	changeFails    = "Fails"
+	changeDenied   = "Denied"
+	changeUnknown  = "UnknownQueue"
+	changeFlavor   = "FlavorLost"
+	changeOver     = "OverQuota"
+	changeQueue    = "QueueChanged"
+	changePriority = "PriorityChanged"
+)
+
+func kinds() []string {
+	return []string{changeFails, changeDenied, changeUnknown, changeFlavor, changeOver, changeQueue, changePriority}
+}
+
+// Live is a Job that is not over, with what the policy in force said of it.
+type Live struct {
+	Name  string // namespace/name
+	Input *policies.Input
+	// RawJob makes Input.Job, for policies that read it.
+	RawJob func() (map[string]any, error)
+	// Verdict of the policy in force; Fails and Denied are what else it said.
+	Verdict       policies.Verdict
+	Fails, Denied bool
+	// Queue and Holds of an admitted Job: what it was given, and where.
+	Admitted bool
+	Queue    string
+	Holds    []Holding
+}
+
+// Holding is an amount of one resource on one flavor.
+type Holding struct {
+	Flavor, Resource string
+	Amount           int64
+}
+
+// flight is a pre-flight in progress.
+type flight struct {
+	old, candidate *engine.Revision
+	counts         map[string]int64
+	examples       map[string][]string
+	harmed         int64
+	used           map[cell]int64
+}
+
+// cell is where an admitted Job is charged.
+type cell struct{ queue, flavor, resource string }
+
+// preflight asks a candidate about each Job, and says what would change. It has
+// no effect on any of them.
+func preflight(ctx context.Context, jobs []Live, old, candidate *engine.Revision) (*v1alpha1.Preflight, error) {
+	f := &flight{old: old, candidate: candidate, counts: map[string]int64{}, examples: map[string][]string{}, used: map[cell]int64{}}
+	for i := range jobs {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("asking the candidate about the Jobs: %w", err)
+		}
+		f.job(ctx, &jobs[i])
+	}
+	f.quotas()
+	result := &v1alpha1.Preflight{Jobs: int64(len(jobs))}
+	if len(jobs) > 0 {
+		result.HarmedPercent = f.harmed * 100 / int64(len(jobs))
+	}
+	for _, kind := range kinds() {
+		if n := f.counts[kind]; n > 0 {
+			result.Changes = append(result.Changes, v1alpha1.PreflightChange{Kind: kind, Count: n, Examples: f.examples[kind]})
+		}
+	}
+	return result, nil
+}
+
+func (f *flight) note(kind, format string, args ...any) {
+	f.counts[kind]++
+	if len(f.examples[kind]) < examplesMax {
+		f.examples[kind] = append(f.examples[kind], fmt.Sprintf(format, args...))
+	}
+}
+
+// job asks about one Job. What was wrong with it before is not the candidate's.
+func (f *flight) job(ctx context.Context, live *Live) {
+	f.charge(live)
+	verdict, kind, why := f.judge(ctx, live)
+	if kind != "" {
+		f.harmed++
+		f.note(kind, "%s: %s", live.Name, why)
+		return
+	}
+	if live.Fails || verdict.Queue == "" {
+		return
+	}
+	if verdict.Queue != live.Verdict.Queue {
+		f.note(changeQueue, "%s: from %s to %s", live.Name, live.Verdict.Queue, verdict.Queue)
+	}
+	if verdict.Priority != live.Verdict.Priority {
+		f.note(changePriority, "%s: from %d to %d", live.Name, live.Verdict.Priority, verdict.Priority)
+	}
+}
+
+// judge gives the kind of harm, if there is any that is new.
+func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdict, kind, why string) {
+	in := *live.Input
+	if f.candidate.ReadsJob() {
+		raw, err := live.RawJob()
+		if err != nil {
+			return verdict, changeFails, err.Error()
+		}
+		in.Job = raw
+	}
+	verdict, err := f.candidate.Classify(ctx, &in)
+	if err != nil {
+		return verdict, unless(live.Fails, changeFails), err.Error()
+	}
+	if live.Admitted {
+		return verdict, "", "" // neither denied nor queued any more
+	}
+	denied, err := f.candidate.Deny(ctx, &in)
+	if err != nil {
+		return verdict, unless(live.Fails, changeFails), err.Error()
+	}
+	if len(denied) > 0 {
+		return verdict, unless(live.Denied, changeDenied), denied[0].Code + ": " + denied[0].Message
+	}
+	if queue := verdict.Queue; !takes(f.candidate, queue, in.Namespace) && takes(f.old, live.Verdict.Queue, in.Namespace) {
+		return verdict, changeUnknown, fmt.Sprintf("there is no queue %q for namespace %s", queue, in.Namespace.Name)
+	}
+	return verdict, "", ""
+}
+
+func unless(before bool, kind string) string {
+	if before {
+		return ""
+	}
+	return kind
+}
+
+func takes(revision *engine.Revision, queue string, from *policies.Namespace) bool {
+	q, ok := revision.Catalog().Queues[queue]
+	return ok && q.Accepts(from.Name, from.Labels)
+}
+
+// charge adds what an admitted Job holds, and tells if the candidate does not
+// have its machines any more.
+func (f *flight) charge(live *Live) {
+	lost := ""
+	for _, h := range live.Holds {
+		at := cell{live.Queue, h.Flavor, h.Resource}
+		f.used[at] = resource.Add(f.used[at], h.Amount)
+		if lost == "" && offers(f.old, live.Queue, h.Flavor) && !offers(f.candidate, live.Queue, h.Flavor) {
+			lost = h.Flavor
+		}
+	}
+	if lost != "" {
+		f.note(changeFlavor, "%s: runs on %s, which queue %s would not have", live.Name, lost, live.Queue)
+	}
+}
+
+func offers(revision *engine.Revision, queue, flavor string) bool {
+	catalog := revision.Catalog()
+	_, exists := catalog.Flavors[flavor]
+	return exists && slices.Contains(catalog.Queues[queue].Flavors, flavor)
+}
+
+// quotas tells which queues would use more than they may, and do not now.
+func (f *flight) quotas() {
+	over := map[string][]cell{}
+	for at, used := range f.used {
+		if exceeds(f.candidate, at, used) && !exceeds(f.old, at, used) {
+			over[at.queue] = append(over[at.queue], at)
+		}
+	}
+	for _, queue := range slices.Sorted(maps.Keys(over)) {
+		worst := slices.MinFunc(over[queue], func(a, b cell) int {
+			return cmp.Or(cmp.Compare(a.flavor, b.flavor), cmp.Compare(a.resource, b.resource))
+		})
+		f.note(changeOver, "%s: uses %s of %s %s on %s", queue, reason.Amount(worst.resource, f.used[worst]),
+			reason.Amount(worst.resource, nominal(f.candidate, worst)), worst.resource, worst.flavor)
+	}
+}
+
+// exceeds: a flavor of the queue names the resource, and this one has less of it.
+func exceeds(revision *engine.Revision, at cell, used int64) bool {
+	if used <= nominal(revision, at) {
+		return false
+	}
+	for _, limits := range revision.Catalog().Queues[at.queue].Quota {
+		if _, ok := limits[at.resource]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func nominal(revision *engine.Revision, at cell) int64 {
+	return revision.Catalog().Queues[at.queue].Quota[at.flavor][at.resource].Nominal
+}
