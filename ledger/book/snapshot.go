@@ -159,6 +159,11 @@ func (s *Snapshot) Lost(shape *fit.Shape, resourceName string) int64 {
 	return s.b.nodes.Lost(shape, resourceName)
 }
 
+// Stock is what there is of a resource where a shape may run, in order or not.
+func (s *Snapshot) Stock(shape *fit.Shape, resourceName string) fit.Stock {
+	return s.b.nodes.Stock(shape, resourceName)
+}
+
 // Shape returns the shape of pods that ask for list at place.
 func (s *Snapshot) Shape(place demand.Place, list resource.List) *fit.Shape {
 	return s.b.nodes.Shape(place, list, s.b.isIgnored)

@@ -194,8 +194,7 @@ func add(u policies.ResourceUsage, k quota.Key, n int64) {
 func (p *planner) capacity() map[string]policies.FlavorCapacity {
 	all := map[string]policies.FlavorCapacity{}
 	for name, f := range p.Catalog.Flavors {
-		place := book.Inject(demand.Place{}, f.NodeLabels, append(slices.Clone(f.Tolerations), tolerating(f.Taints)...))
-		shape := p.Snapshot.Shape(place, resource.List{resource.Pods: 1})
+		shape := flavorShape(p.Snapshot, f)
 		amounts := policies.FlavorCapacity{}
 		for _, resourceName := range p.Snapshot.Resources() {
 			t := p.Snapshot.Room().Totals(shape, resourceName)
