@@ -79,7 +79,7 @@ func text(err error) string {
 }
 
 func (h *HTTP) fetch(ctx context.Context) {
-	answer, err := h.Server.get(ctx, h.etag)
+	got, err := h.Server.get(ctx, h.etag)
 	if ctx.Err() != nil {
 		return // it says nothing about the server
 	}
@@ -91,10 +91,10 @@ func (h *HTTP) fetch(ctx context.Context) {
 		return
 	}
 	h.failures = 0
-	if answer.same {
+	if got.same {
 		return
 	}
-	h.etag, h.bundle = answer.etag, answer.bundle
+	h.etag, h.bundle = got.etag, got.bundle
 }
 
 // pause until the next fetch.

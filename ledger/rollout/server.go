@@ -63,15 +63,15 @@ func (s Server) String() string {
 	return shown.String()
 }
 
-// answer of a server.
-type answer struct {
+// reply of a server.
+type reply struct {
 	same   bool // as the one with the ETag that was asked with
 	etag   string
 	bundle engine.Bundle
 }
 
 // get fetches the bundle, unless it still has the ETag.
-func (s Server) get(ctx context.Context, etag string) (answer, error) {
+func (s Server) get(ctx context.Context, etag string) (reply, error) {
 	within := s.Within
 	if within <= 0 {
 		within = fetchWithin
@@ -80,30 +80,30 @@ func (s Server) get(ctx context.Context, etag string) (answer, error) {
 	defer cancel()
 	response, err := s.ask(ctx, etag)
 	if err != nil {
-		return answer{}, fmt.Errorf("fetching %s: %w", s, err)
+		return reply{}, fmt.Errorf("fetching %s: %w", s, err)
 	}
 	defer func() { _ = response.Body.Close() }() // read or given up, so there is nothing to lose
 	if response.StatusCode == http.StatusNotModified && etag != "" {
-		return answer{same: true}, nil
+		return reply{same: true}, nil
 	}
 	if err := refusal(response); err != nil {
-		return answer{}, fmt.Errorf("fetching %s: %w", s, err)
+		return reply{}, fmt.Errorf("fetching %s: %w", s, err)
 	}
 	archive, err := io.ReadAll(io.LimitReader(response.Body, engine.ArchiveBytesMax+1))
 	if err == nil {
 		err = ctx.Err() // a server that notices that we gave up may end its answer in order
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("fetching %s: after %d bytes: %w", s, len(archive), err)
+		return reply{}, fmt.Errorf("fetching %s: after %d bytes: %w", s, len(archive), err)
 	}
 	bundle, err := engine.ReadArchive(s.String(), archive)
 	if err != nil {
-		return answer{}, fmt.Errorf("from %s: %w", s, kindOfContent(response, err))
+		return reply{}, fmt.Errorf("from %s: %w", s, kindOfContent(response, err))
 	}
 	if name := bundle.Revision(); name != "" {
 		bundle.Source += fmt.Sprintf(", revision %.64q", name)
 	}
-	return answer{etag: response.Header.Get("ETag"), bundle: bundle}, nil
+	return reply{etag: response.Header.Get("ETag"), bundle: bundle}, nil
 }
 
 // ask sends the request.
