@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -120,4 +123,39 @@ func plainResult(p *probe, result ast.Object) (any, error) {
 		}
 	}
 	return fields, nil
+}
+
+// Answer asks an entrypoint about a document, as a record has it, and gives what
+// stock OPA would print, checked against the contract. missing are the parts of
+// input that the rules read and the document does not have, though every
+// workload has them: then nothing is asked.
+func (r *Revision) Answer(ctx context.Context, entrypoint string, input map[string]any) (result any, missing []string, err error) {
+	p, known := r.probes[entrypoint]
+	if !known {
+		return nil, nil, fmt.Errorf("there is no entrypoint %q. Try: one of %s", entrypoint, strings.Join(groups(), ", "))
+	}
+	for _, part := range append(mayRead(p.group), p.lent...) {
+		// The last two are there in the webhook only.
+		if _, there := input[part]; !there && p.seen.part(part) != nil && part != "request" && part != "old" {
+			missing = append(missing, part)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, missing, nil
+	}
+	value, err := ast.InterfaceToValue(input)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the input of %s: %w", entrypoint, err)
+	}
+	said, err := p.eval(ctx, value, r.options.Deadline)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.group != groupCatalog && r.rules[p.fields[0].path()].first != nil {
+		if _, err := r.read(p, said); err != nil {
+			return nil, nil, err
+		}
+	}
+	result, err = plainResult(p, said)
+	return result, nil, err
 }

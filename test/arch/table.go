@@ -67,6 +67,16 @@ func contract() []Row {
 			Never:   "the ledger and Kubernetes, as the engine does; it judges by the engine alone",
 		},
 		{
+			Package: "policies/record", Duty: "records of what the policy was asked and said",
+			Ours: []string{"policies", "policies/engine"}, Without: plus(cluster(), kubeAPI),
+			Never: "whoever asks: a decision is recorded where it is made",
+		},
+		{
+			Package: "policies/replay", Duty: "which recorded decisions another policy would make otherwise",
+			Ours: []string{"policies/engine", "policies/record"}, Without: plus(cluster(), kubeAPI),
+			Never: "the cluster: records are all that it looks at",
+		},
+		{
 			Package: "ledger/api/v1alpha1", Duty: "types of the custom resources",
 			Third: []string{machinery}, Without: cluster(), Pure: true,
 			Never: "anything of ours: others read these types too",
@@ -186,7 +196,7 @@ func shell() []Row {
 		},
 		{
 			Package: "cmd/holdshort", Duty: "the manager: reads its configuration and wires the parts",
-			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "policies", "policies/engine", "webhook/..."},
+			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "policies", "policies/engine", "policies/record", "webhook/..."},
 			Third: plus(kube, logr, "k8s.io/klog", "sigs.k8s.io/yaml", "golang.org/x/sync"),
 			Never: "the core: logic has no place where things are wired",
 		},
@@ -194,7 +204,7 @@ func shell() []Row {
 			Package: "cmd/kubectl-holdshort", Duty: "the kubectl plugin",
 			Ours: []string{
 				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
-				"policies/engine/author",
+				"policies/engine/author", "policies/record", "policies/replay",
 			},
 			Third: []string{
 				kubeAPI, machinery, clientGo, "k8s.io/cli-runtime", "github.com/spf13/cobra", "sigs.k8s.io/yaml", "golang.org/x/term",

@@ -41,6 +41,8 @@ type Config struct {
 	// PolicyHarmedPercent is how many of the Jobs a policy may harm without
 	// anybody's approval: fail to judge, deny, leave without a queue.
 	PolicyHarmedPercent int `json:"policyHarmedPercent,omitempty"`
+	// Decisions are the records of what the policy was asked and said.
+	Decisions Decisions `json:"decisions,omitzero"`
 	// Webhook is where the admission webhook listens.
 	WebhookHost string `json:"webhookHost,omitempty"`
 	WebhookPort int    `json:"webhookPort,omitempty"`
@@ -66,6 +68,7 @@ func Defaults() Config {
 	return Config{
 		PolicyApproval: rollout.ApprovalAuto, PolicyHarmedPercent: 20,
 		Namespace: "holdshort-system", Name: "holdshort",
+		Decisions:   Decisions{FileMiB: 100, Files: 3, Every: 100},
 		WebhookPort: 9443, HealthAddress: ":8081", MetricsAddress: ":8080", LogFormat: "json",
 	}
 }
@@ -144,6 +147,7 @@ func (c *Config) flags() *flag.FlagSet {
 	f.BoolVar(&c.RequirePolicyTests, "require-policy-tests", c.RequirePolicyTests, "refuse a policy that has no tests")
 	f.StringVar((*string)(&c.PolicyApproval), "policy-approval", string(c.PolicyApproval), "auto: approve by hand what harms more Jobs than policy-harmed-percent; always: approve everything; never: refuse it")
 	f.IntVar(&c.PolicyHarmedPercent, "policy-harmed-percent", c.PolicyHarmedPercent, "how many of the Jobs a policy may harm without approval")
+	c.Decisions.flags(f)
 	f.StringVar(&c.WebhookHost, "webhook-host", c.WebhookHost, "address that the webhook listens on (default: all)")
 	f.IntVar(&c.WebhookPort, "webhook-port", c.WebhookPort, "port of the webhook")
 	f.Var((*list)(&c.WebhookDNSNames), "webhook-dns-names", "names that the webhook's certificate is good for, comma-separated")
@@ -168,6 +172,7 @@ func (c *Config) validate() error {
 	_, err := metav1.LabelSelectorAsSelector(c.ManagedNamespaces)
 	check(err == nil, "managed-namespaces", metav1.FormatLabelSelector(c.ManagedNamespaces), "a label selector, like team in (a,b)")
 	check(c.WebhookPort > 0 && c.WebhookPort < 1<<16, "webhook-port", fmt.Sprint(c.WebhookPort), "a port from 1 to 65535")
+	problems = append(problems, c.Decisions.validate()...)
 	check(c.LogFormat == "json" || c.LogFormat == "text", "log-format", c.LogFormat, "json or text")
 	check(c.PolicyDir == "" || len(c.PolicyConfigMaps) == 0, "policy-dir", c.PolicyDir, "either a folder or ConfigMaps, not both")
 	approvals := []rollout.Approval{rollout.ApprovalAuto, rollout.ApprovalAlways, rollout.ApprovalNever}

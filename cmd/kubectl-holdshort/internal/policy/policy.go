@@ -35,6 +35,6 @@ manager puts in force: it is the same engine.`,
 // commands are listed in the order in which one needs them.
 func (p Plugin) commands() []*cobra.Command {
 	return []*cobra.Command{
-		p.create(), p.check(), p.test(), p.format(), p.bench(), p.vendor(), p.build(), p.sign(),
+		p.create(), p.check(), p.test(), p.format(), p.bench(), p.vendor(), p.build(), p.sign(), p.replay(),
 	}
 }

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/record"
+	"github.com/holdshort/holdshort/policies/replay"
+)
+
+// differencesShown bounds how many differences are printed; -o json has all.
+const differencesShown = 20
+
+func (p Plugin) replay() *cobra.Command {
+	var dir, format string
+	c := &cobra.Command{
+		Use:   "replay RECORDS",
+		Short: "Ask a policy again what another one was asked",
+		Long: `Ask a policy again what another one was asked, and show which decisions would be others.
+
+RECORDS is a file of decision records, as the manager writes them (decisions-file) and serves them beside its metrics
+(/debug/decisions); - reads them from the standard input. Nothing is asked of a cluster.`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format, render.FormatJSON); err != nil {
+				return err
+			}
+			if dir == "" {
+				return failure.New("--bundle DIR, the folder that has data.yaml in it", "which policy is to be asked?")
+			}
+			return p.runReplay(c.Context(), args[0], dir, format)
+		},
+	}
+	c.Flags().StringVar(&dir, "bundle", "", "the policy to ask")
+	c.Flags().StringVarP(&format, "output", "o", "", "json")
+	return c
+}
+
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return failure.New("one file with records, or - for the standard input", "want 1 argument, got %d", len(args))
+	}
+	return nil
+}
+
+// PolicyReplay is what -o json shows.
+type PolicyReplay struct {
+	report.Kind
+	Bundle string `json:"bundle"`
+	*replay.Report
+}
+
+func (p Plugin) runReplay(ctx context.Context, name, dir, format string) error {
+	bundle, err := readBundle(dir)
+	if err != nil {
+		return p.refusal(err, dir)
+	}
+	revision, err := engine.Compile(ctx, bundle, engine.Options{Now: p.Now})
+	if err != nil {
+		return p.refusal(err, dir)
+	}
+	records := p.Streams.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return recordsFailure(err, name)
+		}
+		defer file.Close() // only read
+		records = file
+	}
+	found, err := replay.Run(ctx, records, revision)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if format == render.FormatJSON {
+		_, err := render.Document(p.Streams.Out, format, PolicyReplay{
+			Kind: report.Kind{APIVersion: report.APIVersion, Kind: "PolicyReplay"}, Bundle: dir, Report: found})
+		return err
+	}
+	return printReplay(p.Streams.Out, found)
+}
+
+func recordsFailure(err error, name string) error {
+	if os.IsNotExist(err) {
+		return failure.New("the file that the manager's decisions-file names", "there is no %s", name)
+	}
+	return fileFailure(err, name)
+}
+
+func printReplay(out io.Writer, found *replay.Report) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %d the same, %d would be others\n", counted(found.Records, "record"), found.Same, found.Changed)
+	for _, kind := range slices.Sorted(maps.Keys(found.Kinds)) {
+		fmt.Fprintf(&text, "  %d × %s\n", found.Kinds[kind], kind)
+	}
+	for _, cause := range slices.Sorted(maps.Keys(found.Skipped)) {
+		fmt.Fprintf(&text, "  %d not asked: %s\n", found.Skipped[cause], cause)
+	}
+	for _, d := range found.Differences[:min(len(found.Differences), differencesShown)] {
+		fmt.Fprintf(&text, "\n%s%s: %s\n", d.Entrypoint, aboutWhom(d.Workload), strings.Join(d.Kinds, ", "))
+		fmt.Fprintf(&text, "  before  %s\n  now     %s\n", inOneLine(d.Before), inOneLine(d.After))
+	}
+	if more := len(found.Differences) - differencesShown; more > 0 {
+		fmt.Fprintf(&text, "\n%d more; -o json has all of them\n", more)
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+func aboutWhom(w *record.Workload) string {
+	if w == nil {
+		return ""
+	}
+	return " of " + w.Namespace + "/" + w.Name
+}
+
+func inOneLine(a replay.Answer) string {
+	if a.Error != nil {
+		return "fails: " + a.Error.Message
+	}
+	text, err := json.Marshal(a.Result)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
