@@ -23,7 +23,7 @@ annotation(key, otherwise) := object.get(input.workload.annotations, key, otherw
 # METADATA
 # title: How much of a resource the workload asks for
 # description: Over all of its pods; cpu in thousandths, memory in bytes, the rest in units. 0 if it asks for none.
-total(resource) := object.get(input.workload.total, resource, 0)
+total(resource) := 0 + object.get(input.workload.total, resource, 0)
 
 # METADATA
 # title: Whether a queue's namespaces rule takes a namespace

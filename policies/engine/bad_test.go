@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,7 +132,7 @@ func badRego() []badBundle {
 
 func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 	var all strings.Builder
-	for _, c := range append(badData(), badRego()...) {
+	for _, c := range slices.Concat(badData(), badSharing(), badRego(), badComparisons()) {
 		t.Run(c.name, func(t *testing.T) {
 			bad := refusal(t, Bundle{Files: c.files}, Options{})
 			for _, p := range bad.Problems {

@@ -177,5 +177,7 @@ func (b *build) compile(context.Context) []Problem {
 	config, _ := b.configValue()
 	known, _ := config.(map[string]any)
 	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
+	b.warnings = append(b.warnings, b.unusedRules()...)
+	problems = append(problems, checkComparisons(b.compiler)...)
 	return append(problems, checkTypes(b.compiler)...)
 }

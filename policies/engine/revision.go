@@ -77,6 +77,10 @@ func (r *Revision) verdict(p *probe, result ast.Object) (policies.Verdict, error
 			return policies.Verdict{}, r.evalError(f, EvalType, strings.TrimPrefix(problems[0].message, f.name+": "))
 		}
 	}
+	if least := verdict.MinRuntimeSeconds; least < 0 || least > mostSeconds {
+		return policies.Verdict{}, r.evalError(field{group: groupClassify, name: "minRuntimeSeconds"}, EvalType,
+			fmt.Sprintf("%d is no duration", least))
+	}
 	if err := r.checkFlavors(verdict.Flavors); err != nil {
 		return policies.Verdict{}, err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/holdshort/holdshort/policies"
 )
@@ -71,7 +72,7 @@ func queueFeatures(q policies.Queue) []queueFeature {
 // unsupportedLimits refuses limits that nobody would keep.
 func (v *validator) unsupportedLimits(path fieldPath, q policies.Queue) {
 	if q.MaxWorkloads != nil {
-		v.fail(path.with("maxWorkloads"), "a hold rule that reads input.usage.running", "not supported by this version yet")
+		v.fail(path.with("maxWorkloads"), "a hold rule; input.usage.running counts what the user runs in the queue", "not supported by this version yet")
 	}
 	if len(q.Budget.Hours) > 0 {
 		v.fail(path.with("budget"), "a quota, and leave the budget out", "not supported by this version yet")
@@ -90,9 +91,33 @@ func (v *validator) unsupportedConversions(said map[string]bool) {
 				break
 			}
 		}
-		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for "+name+" are held")
+		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for what is converted are held")
 		said["resources.conversions"] = true
 	}
+}
+
+// unusedRules are those that only matter where Jobs are displaced.
+func (b *build) unusedRules() []Problem {
+	const nothing = "not used by this version: nothing that runs is displaced"
+	var warnings []Problem
+	for _, f := range contract() {
+		if f.path() != "classify.preemptible" && f.path() != "classify.minRuntimeSeconds" && f.group != groupProtect {
+			continue
+		}
+		for _, rule := range b.compiler.GetRules(f.ref()) {
+			if !strings.HasPrefix(rule.Location.File, defaultsPrefix) {
+				warnings = append(warnings, problemAt(rule.Location, CodeContract, f.path()+": "+nothing, ""))
+				break
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.config.Classes)) {
+		if b.config.Classes[name].Preemptible != nil {
+			path := fieldPath{"classes", name, "preemptible"}
+			return append(warnings, b.inData(CodeContract, fieldProblem{path, path.String() + ": " + nothing, ""}))
+		}
+	}
+	return warnings
 }
 
 // unsupportedKinds: Jobs queue and nothing else does.

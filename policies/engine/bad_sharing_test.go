@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// aQueue is a data.yaml with the flavors a and b and one queue of these lines.
+func aQueue(lines ...string) map[string][]byte {
+	return config(append([]string{"flavors: {a: {}, b: {}}", "cohorts: {ai: {}}", "queues:", "  q:",
+		"    flavors: [a, b]", "    namespaces: {all: true}"}, indent(lines)...)...)
+}
+
+func indent(lines []string) []string {
+	indented := make([]string, len(lines))
+	for i, line := range lines {
+		indented[i] = "    " + line
+	}
+	return indented
+}
+
+func withCohorts(lines ...string) map[string][]byte {
+	return config(append([]string{"flavors: {a: {}}", "queues: {}"}, lines...)...)
+}
+
+// badSharing is what is wrong with cohorts, and with what is not supported yet.
+func badSharing() []badBundle {
+	return []badBundle{
+		{"cohorts in a circle", withCohorts("cohorts:", "  x: {parent: y}", "  y: {parent: z}", "  z: {parent: x}")},
+		{"a cohort that is its own parent", withCohorts("cohorts:", "  x: {parent: x}")},
+		{"a cohort with quota on a flavor that does not exist", withCohorts("cohorts:", "  x: {quota: {aa: {cpu: 4}}}")},
+		{"a cohort with a weight below zero", withCohorts("cohorts:", "  x: {weight: -1}")},
+		{"an unknown key in a cohort", withCohorts("cohorts:", "  x: {partent: y}")},
+		{"fair sharing that does not say whether", withCohorts("fairSharing: {strategies: [LessThanInitialShare]}")},
+		{"an unknown share strategy", withCohorts("fairSharing: {enabled: true, strategies: [LessThanInitalShare]}")},
+		{"a share strategy twice", withCohorts("fairSharing:", "  enabled: true", "  strategies: [LessThanInitialShare, LessThanInitialShare]")},
+		{"a conversion to a fraction", withCohorts("resources: {conversions: {nvidia.com/mig-1g.5gb: {slices: 0.5}}}")},
+		{"a conversion to nothing", withCohorts("resources: {conversions: {nvidia.com/mig-1g.5gb: {}}}")},
+		{"a conversion of a conversion", withCohorts("resources: {conversions: {x.org/a: {x.org/b: 2}, x.org/b: {x.org/c: 2}}}")},
+		{"a conversion of what is free", config("flavors: {a: {}}", "queues: {q: {flavors: [a], quota: {}, namespaces: {all: true}}}", "resources: {conversions: {cpu: {units: 1}}}")},
+		{"kinds that would not queue", withCohorts("kinds:", "  JobSet: {managed: true}", "  Job: {managed: false}")},
+		{"a flavor with an unknown placement", config("flavors: {a: {placement: exakt}}", "queues: {}")},
+		{"a flavor with a negative bound", config("flavors: {a: {elastic: {max: -1}}}", "queues: {}")},
+		{"a topology level twice", config("flavors: {a: {topology: [zone, zone]}}", "queues: {}")},
+		{"a queue that borrows from nobody", aQueue("quota: {a: {cpu: {nominal: 4, borrowingLimit: 2}}}")},
+		{"a queue that reclaims from nobody", aQueue("quota: {}", "preemption: {reclaimWithinCohort: Any}")},
+		{"a borrowing limit that is no amount", aQueue("cohort: ai", "quota: {a: {memory: {nominal: 4Gi, borrowingLimit: lots}}}")},
+		{"a misspelt lending limit", aQueue("cohort: ai", "quota: {a: {memory: {nominal: 4Gi, lendinglimit: 1Gi}}}")},
+		{"a negative lending limit", aQueue("cohort: ai", "quota: {a: {cpu: {nominal: 4, lendingLimit: -1}}}")},
+		{"any victim within the queue", aQueue("quota: {}", "preemption: {withinQueue: Any}")},
+		{"a misspelt fungibility", aQueue("quota: {}", "fungibility: {whenCanBorrow: TryNextFlavour}")},
+		{"a group with a flavor of another queue", aQueue("quota: {}", "groups: [{resources: [cpu], flavors: [c]}]")},
+		{"a resource in two groups", aQueue("quota: {}", "groups: [{resources: [cpu], flavors: [a]}, {resources: [cpu], flavors: [b]}]")},
+		{"a quota outside of its group", aQueue("quota: {b: {cpu: 4}}", "groups: [{resources: [cpu], flavors: [a]}]")},
+		{"an empty group", aQueue("quota: {}", "groups: [{resources: [], flavors: []}]")},
+		{"a number of workloads that nobody would keep to", aQueue("quota: {}", "maxWorkloads: 4")},
+		{"a budget that nobody would keep to", aQueue("quota: {}", "budget: {hours: {nvidia.com/gpu: 100}, period: month}")},
+		{"a budget over an unknown period", aQueue("quota: {}", "budget: {hours: {nvidia.com/gpu: 100}, period: moth}")},
+		{"a class that is perhaps preemptible", withCohorts("classes: {urgent: {priority: 5, preemptible: maybe}}")},
+	}
+}
+
+// badComparisons are those that always have the same outcome.
+func badComparisons() []badBundle {
+	const policy = "package holdshort.policy\n\nimport data.holdshort.lib\n\n"
+	rule := func(body string) map[string][]byte {
+		return oneRego(policy + "deny contains lib.reason(\"a.b/C\", \"no\") if {\n\t" + body + "\n}\n")
+	}
+	return []badBundle{
+		{"an amount that equals a string", rule(`input.workload.total["nvidia.com/gpu"] == "4"`)},
+		{"an amount above a string", rule(`input.workload.total["nvidia.com/gpu"] > "4"`)},
+		{"an amount from the library above a string", rule(`lib.total("nvidia.com/gpu") > "4"`)},
+		{"a label above a number", rule(`input.workload.labels.gpus > 4`)},
+		{"a label with a default above a number", rule(`object.get(input.workload.labels, "gpus", "0") > 4`)},
+		{"a requested amount of each pod that equals a string", rule("some set in input.workload.podSets\n\tset.requests.cpu == \"4\"")},
+		{"a variable that stands for a label", rule("gpus := input.workload.labels.gpus\n\t8 < gpus")},
+		{"a name that equals a number, in a comprehension", rule(`count([1 | some set in input.workload.podSets; set.name == 1]) > 0`)},
+		{"a priority that equals a string", rule(`some class in data.holdshort.config.classes` + "\n\t" + `class.priority == "100"`)},
+		{"a misspelt field of each pod set", rule("some set in input.workload.podSets\n\tset.cuont > 4")},
+		{"a misspelt field of each queue", rule("some queue in data.holdshort.config.queues\n\tqueue.flavrs[_] == \"a\"")},
+		{"a misspelt field of each queue, with every", rule("every queue in data.holdshort.config.queues {\n\t\tqueue.strateggy == \"StrictFIFO\"\n\t}")},
+		{"a misspelt workload that nothing asks for", oneRego(policy + "helper if input.workload.quueue == \"a\"\n")},
+		{"groups that equal a set", rule(`input.request.groups == {"dev"}`)},
+		{"a string given to a number's built-in", rule(`abs(input.workload.queue) > 4`)},
+	}
+}
+
+func TestComparisonsThatCanBeTrueAreNotRefused(t *testing.T) {
+	for name, body := range map[string]string{
+		"amounts with numbers":                     `input.workload.total["nvidia.com/gpu"] > 4`,
+		"amounts with amounts":                     "some set in input.workload.podSets\n\tset.requests.cpu < input.workload.total.cpu",
+		"labels with strings":                      `input.workload.labels.team == "a"`,
+		"labels as numbers":                        `to_number(input.workload.labels.gpus) > 4`,
+		"a default of another kind":                `object.get(input.workload.labels, "gpus", 0) == 0`,
+		"what is the author's own":                 `data.holdshort.config.custom.limit > "4"`,
+		"a quota, which may be written in any way": `data.holdshort.config.queues.q.quota.a.cpu == "4"`,
+		"the raw Job":                              `input.job.spec.parallelism > 4`,
+		"groups in a set":                          "some group in input.request.groups\n\tgroup in {\"dev\"}",
+		"flavors from data":                        "some name, flavor in data.holdshort.config.flavors\n\tflavor.verify == \"none\"\n\tname != \"x\"",
+		"a value that is replaced":                 `not blocked with input.workload.queue as 4`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "package holdshort.policy\n\nimport data.holdshort.lib\n\nblocked if input.workload.queue == \"b\"\n\n" +
+				"deny contains lib.reason(\"a.b/C\", \"no\") if {\n\t" + body + "\n}\n"
+			if _, err := Compile(context.Background(), withRego(text), Options{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
+	b := Bundle{Files: config(
+		"flavors:", "  a: {elastic: {max: 4}, placement: exact, topology: [zone, rack]}", "  b: {topology: [zone]}",
+		"cohorts: {ai: {weight: 2, quota: {a: {cpu: 100}}}, all: {}}",
+		"fairSharing: {enabled: true}",
+		"resources: {conversions: {nvidia.com/mig-1g.5gb: {slices: 1}, nvidia.com/gpu: {slices: 7}}}",
+		"kinds: {Job: {managed: true}}",
+		"classes: {urgent: {priority: 10, preemptible: false}}",
+		"queues:", "  p: {cohort: ai, weight: 3, flavors: [a], namespaces: {all: true}, quota: {a: {slices: {nominal: 4, borrowingLimit: 2, lendingLimit: 1}}}}",
+		"  q:", "    cohort: ai", "    flavors: [a, b]", "    namespaces: {all: true}", "    quota: {a: {slices: 4}, b: {cpu: 8}}",
+		"    groups: [{resources: [slices], flavors: [a]}, {resources: [cpu], flavors: [b]}]",
+		"    strategy: Backfill", "    recoveryTimeoutSeconds: 300", "    fungibility: {whenCanBorrow: TryNextFlavor}",
+		"    preemption: {withinQueue: LowerPriority, reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 100}}",
+	)}
+	b.Files["policy.rego"] = []byte("package holdshort.policy\n\nimport data.holdshort.lib\n\n" +
+		"classify.minRuntimeSeconds := 600\n\nprotect contains lib.reason(\"a.b/C\", \"just begun\") if input.victim.ran_s < 60\n")
+	r := mustCompile(t, b)
+	var said strings.Builder
+	for _, warning := range r.Warnings() {
+		said.WriteString(warning.String() + "\n")
+	}
+	golden(t, "not_enforced.golden", said.String())
+	queue := r.Catalog().Queues["p"]
+	limit := queue.Quota["a"]["slices"]
+	if diff := cmp.Diff([]int64{3, 4, 2, 1}, []int64{*queue.Weight, limit.Nominal, *limit.BorrowingLimit, *limit.LendingLimit}); diff != "" {
+		t.Errorf("weight and limits of p (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyNamedCohortIsWarnedOf(t *testing.T) {
+	r := mustCompile(t, Bundle{Files: aQueue("quota: {}", "cohort: au")})
+	want := `data.yaml:10: queues.q.cohort: cohort "au" is not under cohorts, so it has no quota of its own. Try: ai`
+	for _, warning := range r.Warnings() {
+		if warning.String() == want {
+			return
+		}
+	}
+	t.Errorf("warnings %v; want %s", r.Warnings(), want)
+}
