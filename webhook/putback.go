@@ -28,6 +28,9 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) error {
 	if doc.at("spec", "suspend") == true && !intake.Held(doc.strings("metadata", "annotations")) {
 		doc.set(false, "spec", "suspend")
 	}
+	if failed := string(batchv1.Failed); oldDoc.at("spec", "podReplacementPolicy") == failed {
+		doc.set(failed, "spec", "podReplacementPolicy")
+	}
 	return putBackScheduling(doc, oldDoc, old)
 }
 

@@ -39,29 +39,48 @@ type ConfigMaps struct {
 // Read implements Source. Each named ConfigMap must be there: the rest alone is
 // another policy, maybe without the rules that refuse something.
 func (c ConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
-	data := map[string]map[string]string{}
+	data, err := c.data(ctx)
+	if err != nil {
+		return engine.Bundle{Source: "ConfigMaps in " + c.Namespace}, err
+	}
+	return c.Assemble(data)
+}
+
+// data of all ConfigMaps that count, by name.
+func (c ConfigMaps) data(ctx context.Context) (map[string]map[string]string, error) {
+	data, missing, err := c.Present(ctx)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("ConfigMap %s/%s is not there. Try: make it, or name others with --policy-config-maps", c.Namespace, missing[0])
+	}
+	return data, err
+}
+
+// Present is the data of those that count and are there, by name, and the names
+// of those that must be there and are not.
+func (c ConfigMaps) Present(ctx context.Context) (data map[string]map[string]string, missing []string, err error) {
+	data = map[string]map[string]string{}
 	for _, name := range c.Names {
 		var found corev1.ConfigMap
 		err := c.Cache.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: name}, &found)
 		if apierrors.IsNotFound(err) {
-			return engine.Bundle{Source: "ConfigMaps in " + c.Namespace}, fmt.Errorf(
-				"ConfigMap %s/%s is not there. Try: make it, or name others with --policy-config-maps", c.Namespace, name)
+			missing = append(missing, name)
+			continue
 		}
 		if err != nil {
-			return engine.Bundle{}, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Namespace, name, err)
+			return nil, nil, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Namespace, name, err)
 		}
 		data[name] = found.Data
 	}
 	if c.Selector != nil {
 		var list corev1.ConfigMapList
 		if err := c.Cache.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabelsSelector{Selector: c.Selector}); err != nil {
-			return engine.Bundle{}, fmt.Errorf("listing ConfigMaps in %s with %s: %w", c.Namespace, c.Selector, err)
+			return nil, nil, fmt.Errorf("listing ConfigMaps in %s with %s: %w", c.Namespace, c.Selector, err)
 		}
 		for i := range list.Items {
 			data[list.Items[i].Name] = list.Items[i].Data
 		}
 	}
-	return c.Assemble(data)
+	return data, missing, nil
 }
 
 // Assemble makes the bundle of ConfigMaps by name, as Read does, and refuses what

@@ -3,9 +3,9 @@ package policycheck
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
-	"strings"
+	"reflect"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -28,17 +28,21 @@ const (
 	lag = 200 * time.Millisecond
 )
 
+// ConfigMaps are those that the policy is made of.
+type ConfigMaps interface {
+	// Counts says whether one of this name with these labels is among them.
+	Counts(name string, labels map[string]string) bool
+	// Present is the data of those that are there, by name, and the names of those
+	// that should be there and are not. Callers don't change it.
+	Present(ctx context.Context) (data map[string]map[string]string, missing []string, err error)
+	// Assemble makes the policy of them.
+	Assemble(data map[string]map[string]string) (engine.Bundle, error)
+}
+
 // Options of the handler.
 type Options struct {
-	// Names of the ConfigMaps that the policy is made of. Empty if it comes from
-	// somewhere else, which Source names.
-	Names  []string
-	Source string
-	// Granted are the roots that some of them are held to.
-	Granted map[string]engine.Roots
-	// ConfigMap returns the data of one of them as it is now; false if it is not
-	// there.
-	ConfigMap func(ctx context.Context, name string) (map[string]string, bool, error)
+	// ConfigMaps of the policy; nil if it comes from somewhere else.
+	ConfigMaps ConfigMaps
 	// Engine are the limits of the manager's engine.
 	Engine engine.Options
 }
@@ -64,11 +68,18 @@ func (c *Checker) Handle(ctx context.Context, req admission.Request) admission.R
 	if err != nil {
 		return unchecked(err.Error())
 	}
-	if change.unchanged {
-		return admission.Allowed("")
+	if c.options.ConfigMaps == nil {
+		return admission.Allowed("").WithWarnings(line(fmt.Sprintf(
+			"ConfigMap %s has no effect: the manager does not take its policy from ConfigMaps", change.name)))
 	}
-	if !slices.Contains(c.options.Names, change.name) {
-		return admission.Allowed("").WithWarnings(line(c.noEffect(change.name)))
+	counts := c.options.ConfigMaps.Counts(change.name, change.labels)
+	change.existed = change.existed && c.options.ConfigMaps.Counts(change.name, change.oldLabels)
+	switch {
+	case change.deleted, change.existed && counts && maps.Equal(change.data, change.before):
+		return admission.Allowed("")
+	case !counts:
+		return admission.Allowed("").WithWarnings(line(fmt.Sprintf(
+			"ConfigMap %s has no effect: the manager does not take its policy from it. Try: name it in --policy-config-maps", change.name)))
 	}
 	return c.inTime(ctx, change)
 }
@@ -83,7 +94,13 @@ func (c *Checker) inTime(ctx context.Context, change edit) admission.Response {
 	}
 	done := make(chan admission.Response, 1)
 	go func() {
-		defer func() { <-c.busy }()
+		defer func() {
+			<-c.busy
+			// Nothing else would catch it here, and no edit may end the manager.
+			if problem := recover(); problem != nil {
+				done <- unchecked(fmt.Sprintf("panic: %v", problem))
+			}
+		}()
 		done <- c.answer(ctx, change)
 	}()
 	select {
@@ -127,18 +144,10 @@ func (c *Checker) patiently(ctx context.Context, change edit) (verdict, error) {
 		return found, nil
 	}
 	later, err := c.others(ctx, change.name)
-	if err != nil || later.equal(others) {
+	if err != nil || reflect.DeepEqual(later, others) {
 		return found, err
 	}
 	return c.judge(ctx, change, later)
-}
-
-func (c *Checker) noEffect(name string) string {
-	if len(c.options.Names) == 0 {
-		return fmt.Sprintf("ConfigMap %s has no effect: the manager takes its policy from %s", name, c.options.Source)
-	}
-	return fmt.Sprintf("ConfigMap %s has no effect: the manager takes its policy from %s. Try: name it in --policy-config-maps",
-		name, strings.Join(c.options.Names, ", "))
 }
 
 // unchecked lets an edit pass that could not be judged.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/webhook/policycheck"
 )
 
@@ -42,16 +44,33 @@ const (
 // files of a ConfigMap.
 type files = map[string]string
 
-// configMaps is a cache.
-type configMaps map[string]files
-
-func (c configMaps) get(_ context.Context, name string) (map[string]string, bool, error) {
-	data, there := c[name]
-	return data, there, nil
+// configMaps are those of a policy that are there, and the names of all.
+type configMaps struct {
+	there map[string]files
+	names []string
+	err   error
 }
 
-func checker(others configMaps, names ...string) *policycheck.Checker {
-	return policycheck.New(policycheck.Options{Names: names, Source: "folder /policy", ConfigMap: others.get})
+func (c configMaps) Counts(name string, labels map[string]string) bool {
+	return slices.Contains(c.names, name) || labels["team-policy"] != ""
+}
+
+func (c configMaps) Present(context.Context) (map[string]map[string]string, []string, error) {
+	var missing []string
+	for _, name := range c.names {
+		if _, there := c.there[name]; !there {
+			missing = append(missing, name)
+		}
+	}
+	return c.there, missing, c.err
+}
+
+func (c configMaps) Assemble(data map[string]map[string]string) (engine.Bundle, error) {
+	return engine.FromGrantedConfigMaps(data, map[string]engine.Roots{"team": {}})
+}
+
+func checker(there map[string]files, names ...string) *policycheck.Checker {
+	return policycheck.New(policycheck.Options{ConfigMaps: configMaps{there: there, names: names}})
 }
 
 func raw(t *testing.T, object *corev1.ConfigMap) runtime.RawExtension {
@@ -126,7 +145,7 @@ func TestWhatPasses(t *testing.T) {
 	warned := strings.Replace(rule, "== \"no\"", "== data.holdshort.config.custom.name", 1)
 	for _, c := range []struct {
 		name   string
-		others configMaps
+		others map[string]files
 		names  string
 		old    *corev1.ConfigMap
 		now    *corev1.ConfigMap
@@ -134,12 +153,11 @@ func TestWhatPasses(t *testing.T) {
 	}{
 		{"a good policy", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "mine.rego": rule, "mine_test.rego": "package x"}, ""), nil},
 		{"what is only doubtful is warned of", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "mine.rego": warned}, ""), []string{"policy/mine.rego:5: "}},
-		{"a ConfigMap that nobody reads", nil, "policy", nil, configMap("other", broken, ""), []string{"ConfigMap other has no effect: the manager takes its policy from policy. Try: "}},
-		{"any ConfigMap where the policy is a folder", nil, "", nil, configMap("policy", broken, ""), []string{"from folder /policy"}},
-		{"what was wrong elsewhere stays elsewhere", configMaps{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", nil, configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
-		{"also when it was wrong before an update", configMaps{"b": {"b.data.yaml": negative}}, "a b", configMap("a", files{"mine.rego": rule}, ""), configMap("a", files{"mine.rego": rule + "\n# more"}, ""), []string{"b/b.data.yaml:9: "}},
-		{"a repair, though what is elsewhere is still broken", configMaps{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", configMap("a", broken, ""), configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
-		{"two that need each other", configMaps{"b": {"data.yaml": flavorsOnly}}, "a b", nil, configMap("a", files{"data.yaml": queuesOnly}, ""), nil},
+		{"a ConfigMap that nobody reads", nil, "policy", nil, configMap("other", broken, ""), []string{"ConfigMap other has no effect: the manager does not take its policy from it. Try: "}},
+		{"what was wrong elsewhere stays elsewhere", map[string]files{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", nil, configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
+		{"also when it was wrong before an update", map[string]files{"b": {"b.data.yaml": negative}}, "a b", configMap("a", files{"mine.rego": rule}, ""), configMap("a", files{"mine.rego": rule + "\n# more"}, ""), []string{"b/b.data.yaml:9: "}},
+		{"a repair, though what is elsewhere is still broken", map[string]files{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", configMap("a", broken, ""), configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
+		{"two that need each other", map[string]files{"b": {"data.yaml": flavorsOnly}}, "a b", nil, configMap("a", files{"data.yaml": queuesOnly}, ""), nil},
 		{"the first of two that need each other", nil, "a b", nil, configMap("a", files{"data.yaml": queuesOnly}, ""), []string{"without ConfigMap b", "a/data.yaml"}},
 		{"an edit of something else", nil, "policy", configMap("policy", broken, ""), configMap("policy", broken, "2"), nil},
 		{"what the next version may know", nil, "policy", configMap("policy", files{"data.yaml": good}, "1"), configMap("policy", files{"data.yaml": negative}, "2"), []string{"holdshort goes from version 1 to 2"}},
@@ -166,7 +184,7 @@ func TestWhatPasses(t *testing.T) {
 }
 
 func TestAnEditThatBreaksAnotherConfigMapIsRefused(t *testing.T) {
-	others := configMaps{"queues": {"data.yaml": queuesOnly}}
+	others := map[string]files{"queues": {"data.yaml": queuesOnly}}
 	r := update(t, configMap("flavors", files{"data.yaml": flavorsOnly}, ""), configMap("flavors", files{"data.yaml": "holdshort: {config: {flavors: {cpu: {}}}}\n"}, ""))
 	got := checker(others, "queues", "flavors").Handle(t.Context(), r)
 	if got.Allowed || !strings.Contains(got.Result.Message, "queues/data.yaml:4: ") {
@@ -174,17 +192,25 @@ func TestAnEditThatBreaksAnotherConfigMapIsRefused(t *testing.T) {
 	}
 }
 
+// lagging shows nothing when it is asked first.
+type lagging struct {
+	configMaps
+	asked bool
+}
+
+func (l *lagging) Present(ctx context.Context) (map[string]map[string]string, []string, error) {
+	if !l.asked {
+		l.asked = true
+		return map[string]map[string]string{"b": {}}, nil, nil
+	}
+	return l.configMaps.Present(ctx)
+}
+
 // TestWhatWasAppliedJustBeforeCounts: the cache shows a moment later what the
 // same command applied before.
 func TestWhatWasAppliedJustBeforeCounts(t *testing.T) {
-	asked := 0
-	check := policycheck.New(policycheck.Options{Names: []string{"a", "b"}, ConfigMap: func(context.Context, string) (map[string]string, bool, error) {
-		asked++
-		if asked == 1 {
-			return files{}, true, nil
-		}
-		return files{"data.yaml": flavorsOnly}, true, nil
-	}})
+	late := &lagging{configMaps: configMaps{there: map[string]files{"b": {"data.yaml": flavorsOnly}}, names: []string{"a", "b"}}}
+	check := policycheck.New(policycheck.Options{ConfigMaps: late})
 	got := check.Handle(t.Context(), creation(t, configMap("a", files{"data.yaml": queuesOnly}, "")))
 	if !got.Allowed || len(got.Warnings) > 0 {
 		t.Errorf("got %+v, want it to pass", got.AdmissionResponse)
@@ -193,7 +219,7 @@ func TestWhatWasAppliedJustBeforeCounts(t *testing.T) {
 
 func TestWhatCannotBeJudgedPassesWithAWarning(t *testing.T) {
 	endless := "package holdshort.policy.catalog\n\nresources := {\"ignored\": [sprintf(\"%d\", [x]) | some x in numbers.range(1, 100000000)]}\n"
-	failing := func(context.Context, string) (map[string]string, bool, error) { return nil, false, errors.New("no cache") }
+	failing := configMaps{names: []string{"policy"}, err: errors.New("no cache")}
 	unread := creation(t, configMap("policy", nil, ""))
 	unread.Object.Raw = []byte(`{"data": []}`)
 	for _, c := range []struct {
@@ -203,7 +229,7 @@ func TestWhatCannotBeJudgedPassesWithAWarning(t *testing.T) {
 		want  string
 	}{
 		{"an object that is no ConfigMap", checker(nil, "policy"), unread, "reading the ConfigMap"},
-		{"no cache", policycheck.New(policycheck.Options{Names: []string{"a", "policy"}, ConfigMap: failing}), creation(t, configMap("policy", files{"data.yaml": good}, "")), "no cache"},
+		{"no cache", policycheck.New(policycheck.Options{ConfigMaps: failing}), creation(t, configMap("policy", files{"data.yaml": good}, "")), "no cache"},
 		{"a catalog without an end", checker(nil, "policy"), creation(t, configMap("policy", files{"data.yaml": good, "endless.rego": endless}, "")), "more than 2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -236,12 +262,62 @@ func TestAFewProblemsAreShownAndTheRestIsTold(t *testing.T) {
 	}
 }
 
+// panicking is a policy that nobody foresaw.
+type panicking struct{ configMaps }
+
+func (panicking) Assemble(map[string]map[string]string) (engine.Bundle, error) { panic("oops") }
+
+func TestAPanicDoesNotEndTheManager(t *testing.T) {
+	check := policycheck.New(policycheck.Options{ConfigMaps: panicking{configMaps{names: []string{"policy"}}}})
+	for range 2 { // the second must not wait for the first
+		got := check.Handle(t.Context(), creation(t, configMap("policy", files{"data.yaml": good}, "")))
+		if !got.Allowed || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "oops") {
+			t.Errorf("got %+v, want it to pass with a warning", got.AdmissionResponse)
+		}
+	}
+}
+
 // TestTheCacheIsNotWrittenTo: what the cache hands out is everybody's.
 func TestTheCacheIsNotWrittenTo(t *testing.T) {
-	cache := configMaps{"b": {"data.yaml": flavorsOnly}}
-	before := maps.Clone(cache["b"])
+	cache := map[string]files{"a": {"data.yaml": good}, "b": {"data.yaml": flavorsOnly}}
+	before := map[string]files{"a": maps.Clone(cache["a"]), "b": maps.Clone(cache["b"])}
 	checker(cache, "a", "b").Handle(t.Context(), creation(t, configMap("a", files{"data.yaml": "x: ["}, "")))
-	if diff := cmp.Diff(configMaps{"b": before}, cache); diff != "" {
+	if diff := cmp.Diff(before, cache); diff != "" {
 		t.Errorf("the cache changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestAConfigMapThatALabelMakesPartOfThePolicyIsChecked(t *testing.T) {
+	with := func(c *corev1.ConfigMap, label string) *corev1.ConfigMap {
+		c.Labels = map[string]string{label: "yes"}
+		return c
+	}
+	others := map[string]files{"policy": {"data.yaml": good}}
+	team := files{"team.data.yaml": "holdshort: {config: {custom: {a: 1}}}\n"}
+	for _, c := range []struct {
+		name, label string
+		want        string // in the refusal, or the warning
+		allowed     bool
+	}{
+		{"the label is there", "team-policy", "team/team.data.yaml:1: ", false},
+		{"it is not", "other", "no effect", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := checker(others, "policy").Handle(t.Context(), update(t, configMap("team", team, ""), with(configMap("team", team, ""), c.label)))
+			text := strings.Join(got.Warnings, "\n")
+			if got.Result != nil {
+				text += got.Result.Message
+			}
+			if got.Allowed != c.allowed || !strings.Contains(text, c.want) {
+				t.Errorf("allowed %v with %q, want %v with %q", got.Allowed, text, c.allowed, c.want)
+			}
+		})
+	}
+}
+
+func TestWhereThePolicyIsNotInConfigMapsNoneHasAnEffect(t *testing.T) {
+	got := policycheck.New(policycheck.Options{}).Handle(t.Context(), creation(t, configMap("policy", files{"mine.rego": syntax}, "")))
+	if !got.Allowed || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "not take its policy from ConfigMaps") {
+		t.Errorf("got %+v, want one warning", got.AdmissionResponse)
 	}
 }

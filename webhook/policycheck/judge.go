@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -27,10 +26,6 @@ type rest struct {
 	missing []string
 }
 
-func (r rest) equal(other rest) bool {
-	return slices.Equal(r.missing, other.missing) && reflect.DeepEqual(r.data, other.data)
-}
-
 func (r rest) with(name string, data map[string]string) map[string]map[string]string {
 	all := maps.Clone(r.data)
 	all[name] = data
@@ -38,28 +33,21 @@ func (r rest) with(name string, data map[string]string) map[string]map[string]st
 }
 
 func (c *Checker) others(ctx context.Context, name string) (rest, error) {
-	found := rest{data: map[string]map[string]string{}}
-	for _, other := range c.options.Names {
-		if other == name {
-			continue
-		}
-		data, there, err := c.options.ConfigMap(ctx, other)
-		if err != nil {
-			return rest{}, fmt.Errorf("reading ConfigMap %s: %w", other, err)
-		}
-		if there {
-			found.data[other] = data
-		} else {
-			found.missing = append(found.missing, other)
-		}
+	data, missing, err := c.options.ConfigMaps.Present(ctx)
+	if err != nil {
+		return rest{}, err
 	}
-	return found, nil
+	is := func(other string) bool { return other == name }
+	others := rest{data: map[string]map[string]string{}, missing: slices.DeleteFunc(slices.Clone(missing), is)}
+	maps.Copy(others.data, data)
+	delete(others.data, name)
+	return others, nil
 }
 
 // judge compiles the policy as it would be, and sorts what is wrong with it.
 func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict, error) {
 	v := verdict{missing: others.missing}
-	if change.notReadAsText {
+	if change.binary {
 		v.binary = change.name
 	}
 	revision, problems, err := c.compile(ctx, others.with(change.name, change.data))
@@ -112,7 +100,7 @@ func (c *Checker) wrongBefore(ctx context.Context, change edit, others rest, now
 
 // compile gives a revision or what is wrong, or an error if neither can be said.
 func (c *Checker) compile(ctx context.Context, configMaps map[string]map[string]string) (*engine.Revision, []engine.Problem, error) {
-	bundle, err := engine.FromGrantedConfigMaps(configMaps, c.options.Granted)
+	bundle, err := c.options.ConfigMaps.Assemble(configMaps)
 	if err == nil {
 		var revision *engine.Revision
 		if revision, err = engine.Compile(ctx, bundle, c.options.Engine); err == nil {

@@ -3,7 +3,6 @@ package policycheck
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,13 +14,15 @@ const versionLabel = "app.kubernetes.io/version"
 
 // edit is what a request wants to change.
 type edit struct {
-	name          string
-	data          map[string]string
-	before        map[string]string // nil at creation
-	existed       bool
-	unchanged     bool   // says the same as before, or is being deleted
-	upgrades      string // a sentence, if holdshort's version changes with it
-	notReadAsText bool   // it has binaryData, which is no policy
+	name      string
+	labels    map[string]string
+	data      map[string]string
+	existed   bool // as a part of the policy
+	oldLabels map[string]string
+	before    map[string]string // data
+	deleted   bool              // it only waits for finalizers
+	binary    bool              // it has binaryData, which is no policy
+	upgrades  string            // a sentence, if holdshort's version changes with it
 }
 
 // read takes out of a request what the check is about.
@@ -30,15 +31,17 @@ func read(req admission.Request) (edit, error) {
 	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
 		return edit{}, fmt.Errorf("reading the ConfigMap: %w", err)
 	}
-	e := edit{name: req.Name, data: now.Data, notReadAsText: len(now.BinaryData) > 0}
+	e := edit{
+		name: req.Name, labels: now.Labels, data: now.Data,
+		deleted: now.DeletionTimestamp != nil, binary: len(now.BinaryData) > 0,
+	}
 	if req.Operation != admissionv1.Update {
 		return e, nil
 	}
 	if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
 		return edit{}, fmt.Errorf("reading the ConfigMap as it was: %w", err)
 	}
-	e.existed, e.before = true, old.Data
-	e.unchanged = now.DeletionTimestamp != nil || maps.Equal(now.Data, old.Data)
+	e.existed, e.oldLabels, e.before = true, old.Labels, old.Data
 	if from, to := old.Labels[versionLabel], now.Labels[versionLabel]; from != "" && to != "" && from != to {
 		e.upgrades = fmt.Sprintf("holdshort goes from version %s to %s", from, to)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -69,11 +68,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
 		Live: func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) },
 	}
-	observe, err := addRecorder(c.Decisions, mgr, log)
-	if err != nil {
-		return err
-	}
-	policy := engine.New(engine.Options{Gates: gates.List(), Observe: observe})
+	policy := engine.New(engine.Options{Gates: gates.List()})
 	loop = ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
@@ -82,10 +77,14 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
 		return err
 	}
-	if err := addRollout(c, mgr, live, policy, gates, log); err != nil {
+	source, err := policySource(c, mgr.GetCache())
+	if err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, policy, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
+	if err := addRollout(c, mgr, source, live, policy, gates, log); err != nil {
+		return err
+	}
+	if err := addWebhook(c, mgr, source, policy, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -158,14 +157,7 @@ func scopeOf(c Config) (intake.Scope, error) {
 	return scope, nil
 }
 
-func addRollout(c Config, mgr manager.Manager, live client.Client, policy *engine.Engine, gates *rollout.Gates, log logr.Logger) error {
-	var source rollout.Source = rollout.ConfigMaps{Cache: mgr.GetCache(), Namespace: c.Namespace, Names: c.PolicyConfigMaps}
-	if c.PolicyDir != "" {
-		if info, err := os.Stat(c.PolicyDir); err != nil || !info.IsDir() {
-			return fmt.Errorf("policy-dir: %s is not a folder. Try: a folder with data.yaml in it", c.PolicyDir)
-		}
-		source = rollout.Folder(c.PolicyDir)
-	}
+func addRollout(c Config, mgr manager.Manager, source rollout.Source, live client.Client, policy *engine.Engine, gates *rollout.Gates, log logr.Logger) error {
 	counts, err := rollout.NewMetrics(metrics.Registry)
 	if err != nil {
 		return fmt.Errorf("registering metrics: %w", err)

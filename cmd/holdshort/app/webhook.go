@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/webhook"
@@ -31,7 +32,7 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
+func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Validating: c.Name + "-policies", Hosts: c.webhookHosts(),
@@ -57,9 +58,11 @@ func addWebhook(c Config, mgr manager.Manager, policy *engine.Engine, scope inta
 		LedgerUser: c.LedgerUser,
 		Now:        time.Now,
 	})})
-	server.Register(policycheck.Path, &admission.Webhook{Handler: policycheck.New(policycheck.Options{
-		Names: c.PolicyConfigMaps, Source: "folder " + c.PolicyDir, ConfigMap: lookup.configMap(c.Namespace),
-	})})
+	checks := policycheck.Options{}
+	if configMaps, ok := source.(rollout.ConfigMaps); ok {
+		checks.ConfigMaps = configMaps
+	}
+	server.Register(policycheck.Path, &admission.Webhook{Handler: policycheck.New(checks)})
 	if err := mgr.Add(server); err != nil {
 		return err
 	}
@@ -130,15 +133,6 @@ func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 		return policies.Namespace{}, false
 	}
 	return policies.Namespace{Name: name, Labels: ns.Labels}, true
-}
-
-// configMap reads the data of ConfigMaps in the manager's namespace.
-func (l clusterLookup) configMap(namespace string) func(context.Context, string) (map[string]string, bool, error) {
-	return func(ctx context.Context, name string) (map[string]string, bool, error) {
-		var found corev1.ConfigMap
-		err := l.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &found)
-		return found.Data, err == nil, client.IgnoreNotFound(err)
-	}
 }
 
 func (l clusterLookup) env(namespace string) intake.Env {
