@@ -68,7 +68,11 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
 		Live: func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) },
 	}
-	policy := engine.New(engine.Options{Gates: gates.List()})
+	observe, err := addRecorder(c.Decisions, mgr, log)
+	if err != nil {
+		return err
+	}
+	policy := engine.New(engine.Options{Gates: gates.List(), Observe: observe})
 	loop = ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
