@@ -30,13 +30,14 @@ func reservation(job *batchv1.Job) *demand.Reservation {
 }
 
 // charged sums up all queues. A Job that was admitted and runs is charged
-// max(what it may run, what its pods hold); any other pod that an admission has
-// marked is charged what it holds, with or without its Job.
+// max(what it may run, what its pods hold). Any other pod that an admission has
+// marked is charged what it holds, bound or not, till it is over: an orphan that
+// has no node yet is given one by the scheduler all the same.
 func (w *world) charged() charges {
 	sum, holding := charges{}, map[types.UID]charges{}
-	for _, pod := range w.sortedPods() {
-		into, owner := sum, w.jobs[jobOf(pod)]
-		if owner != nil && w.admitted(owner) {
+	for _, pod := range w.pods {
+		into := sum
+		if owner := w.owner(pod); owner != nil && w.admitted(owner) {
 			if holding[owner.UID] == nil {
 				holding[owner.UID] = charges{}
 			}
@@ -50,6 +51,16 @@ func (w *world) charged() charges {
 		}
 	}
 	return sum
+}
+
+// owner is the Job that controls a pod, nil if there is none: what a pod says of
+// a Job elsewhere is not true.
+func (w *world) owner(pod *corev1.Pod) *batchv1.Job {
+	job := w.jobs[jobOf(pod)]
+	if job == nil || job.Namespace != pod.Namespace {
+		return nil
+	}
+	return job
 }
 
 func (w *world) admitted(job *batchv1.Job) bool {
@@ -68,10 +79,10 @@ func (w *world) claim(job *batchv1.Job) charges {
 	return claimed
 }
 
-// addPod charges a bound pod by what the admission wrote into its template.
+// addPod charges a pod by what the admission wrote into its template.
 func (c charges) addPod(pod *corev1.Pod) {
 	queue, flavors := pod.Labels[policies.LabelQueue], map[string]string{}
-	if queue == "" || !holds(pod) || json.Unmarshal([]byte(pod.Annotations[policies.AnnotationFlavors]), &flavors) != nil {
+	if queue == "" || podEnded(pod) || json.Unmarshal([]byte(pod.Annotations[policies.AnnotationFlavors]), &flavors) != nil {
 		return
 	}
 	takes := asks(pod)

@@ -28,6 +28,7 @@ type checker struct {
 	rules      Rules
 	world      *world
 	stories    map[types.UID]*story
+	charged    charges            // after the last event
 	complained map[types.UID]bool // pods that were reported as unschedulable
 	found      []Violation
 }
@@ -39,18 +40,48 @@ func (c *checker) event(e Event) {
 	case e.Job != nil:
 		before := c.world.jobs[e.Job.UID]
 		c.world.apply(e)
+		c.quota(e, c.lifts(e, before))
 		if e.Change != Deleted {
 			c.job(e, before)
 		}
 	case e.Pod != nil:
 		before := c.world.pods[e.Pod.UID]
 		c.world.apply(e)
+		c.quota(e, nil)
 		if e.Change != Deleted {
 			c.pod(e, before)
 		}
 	default:
 		c.world.apply(e)
 	}
+}
+
+// quota judges whatever adds to what a queue is charged, and every lift, which
+// may also come when too much is charged already.
+func (c *checker) quota(e Event, lifted charges) {
+	if len(c.rules.Limits) == 0 {
+		return
+	}
+	was := c.charged
+	c.charged = c.world.charged()
+	if e.Change == Existed {
+		return // nobody did it now
+	}
+	for _, k := range sortedRows(c.charged) {
+		limit, limited := c.rules.limit(k, e.Version)
+		_, takes := lifted[k]
+		if limited && c.rules.judges(k.queue) && c.charged[k] > limit && (takes || c.charged[k] > was[k]) {
+			c.report("quota", e, "queue %s then held %d of %s on flavor %s, and %d were allowed", k.queue, c.charged[k], k.resource, k.flavor, limit)
+		}
+	}
+}
+
+// lifts is what a Job takes if this event ended its suspension.
+func (c *checker) lifts(e Event, before *batchv1.Job) charges {
+	if e.Change == Deleted || before == nil || !suspended(before) || !c.world.admitted(e.Job) {
+		return nil
+	}
+	return c.world.claim(e.Job)
 }
 
 // job judges a new version of a Job. What it did to get out of the queues that
@@ -64,6 +95,8 @@ func (c *checker) job(e Event, before *batchv1.Job) {
 	s.last = job
 	c.rewritten(e, before)
 	switch {
+	case suspended(job) && before != nil && !suspended(before):
+		s.suspensions++
 	case suspended(job), over(job):
 	case before == nil && e.Change == Added:
 		c.report("authority", e, "created unsuspended, though in queue %q", job.Labels[policies.LabelQueue])
@@ -97,18 +130,8 @@ func (c *checker) lift(e Event, before *batchv1.Job) {
 	if over(before) || job.DeletionTimestamp != nil {
 		c.report("terminal", e, "admitted, though finished or being deleted")
 	}
-	r := reservation(job)
-	if r == nil {
-		if job.Annotations[policies.AnnotationBypass] == "" {
-			c.report("authority", e, "lifted without a reservation of its own, and without a bypass")
-		}
-		return
-	}
-	sums := c.world.charged()
-	for _, k := range sortedRows(c.world.claim(job)) {
-		if limit, limited := c.rules.limit(k, e.Version); limited && sums[k] > limit {
-			c.report("quota", e, "queue %s then held %d of %s on flavor %s, and %d were allowed", k.queue, sums[k], k.resource, k.flavor, limit)
-		}
+	if reservation(job) == nil && job.Annotations[policies.AnnotationBypass] == "" {
+		c.report("authority", e, "lifted without a reservation of its own, and without a bypass")
 	}
 }
 
@@ -124,7 +147,7 @@ func (c *checker) pod(e Event, before *corev1.Pod) {
 	if bound && e.Change != Existed {
 		c.devices(e)
 	}
-	job := c.world.jobs[jobOf(pod)]
+	job := c.world.owner(pod)
 	queue := pod.Labels[policies.LabelQueue]
 	if job != nil {
 		queue = cmp.Or(queue, job.Labels[policies.LabelQueue])
@@ -132,7 +155,7 @@ func (c *checker) pod(e Event, before *corev1.Pod) {
 	if !c.rules.judges(queue) {
 		return
 	}
-	if uid := jobOf(pod); uid != "" {
+	if uid := jobOf(pod); job != nil || uid != "" && c.world.jobs[uid] == nil { // its Job may be gone
 		c.story(uid).pods[pod.UID] = true
 	}
 	if why, is := unschedulable(pod); is && !c.complained[pod.UID] {

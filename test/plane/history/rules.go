@@ -11,8 +11,8 @@ type Rules struct {
 	Limits []Limit
 	// Queues to judge; empty means all. Planes are shared between tests.
 	Queues []string
-	// RanOnce asks at the end whether each Job was admitted once, made as many
-	// pods as it has completions, and completed.
+	// RanOnce asks at the end whether each Job was admitted once and not suspended
+	// again, made as many pods as it has completions, and completed.
 	RanOnce bool
 }
 

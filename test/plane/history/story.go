@@ -10,9 +10,10 @@ import (
 
 // story is what one queued Job went through.
 type story struct {
-	last  *batchv1.Job
-	lifts int
-	pods  map[types.UID]bool
+	last        *batchv1.Job
+	lifts       int
+	suspensions int // after a lift
+	pods        map[types.UID]bool
 }
 
 func (c *checker) story(uid types.UID) *story {
@@ -37,6 +38,9 @@ func (c *checker) ranOnce() {
 		e := Event{Job: s.last}
 		if s.lifts != 1 {
 			c.report("ran-once", e, "admitted %d times", s.lifts)
+		}
+		if s.suspensions > 0 {
+			c.report("ran-once", e, "suspended again %d times", s.suspensions)
 		}
 		if wants := s.last.Spec.Completions; wants != nil && len(s.pods) != int(*wants) {
 			c.report("ran-once", e, "made %d pods for %d completions", len(s.pods), *wants)
