@@ -186,3 +186,37 @@ deny contains {"code": "team.example/No", "message": "no"} if input.workload.lab
 		t.Error("the label that is read is no reason to ask again")
 	}
 }
+
+func TestRulesThatNeverEndHoldTheJobsThatTheyAreAboutAndNobodyElseUp(t *testing.T) {
+	b := newBench(t, map[string]string{
+		"data.yaml": strings.Replace(loopPolicy, ": 4}", ": 8}", 1),
+		"slow.rego": `package holdshort.policy
+
+classify.priority := count(numbers.range(1, 1000000000)) if startswith(input.workload.name, "range")
+
+else := count({[a, b, c] | some a in n; some b in n; some c in n}) if startswith(input.workload.name, "many")
+
+else := 0
+
+n := numbers.range(1, 1000)
+`,
+	})
+	b.Now = time.Now // the budget is of real time
+	b.since = time.Now()
+	for _, name := range []string{"range-1", "many-1", "range-2", "many-2", "range-3", "many-3"} {
+		b.create(name, 1)
+	}
+	b.create("fast", 1)
+	started, rounds := time.Now(), 0
+	for ; len(b.stale) > 0 || rounds == 0; rounds++ {
+		before := time.Now()
+		b.step()
+		if took := time.Since(before); took > 10*time.Second {
+			t.Errorf("a round took %s", took)
+		}
+	}
+	if rounds == 1 || time.Since(started) > time.Minute {
+		t.Errorf("judged in %d rounds and %s; want several, and soon", rounds, time.Since(started))
+	}
+	b.wantAdmitted(map[string]bool{"fast": true, "range-1": false, "many-1": false})
+}

@@ -15,6 +15,8 @@ const (
 	// askBudget is how long one round may spend on asking hold rules; who was not
 	// asked about yet waits for the next.
 	askBudget = 100 * time.Millisecond
+	// judgeBudget is the same for judging the Jobs that changed.
+	judgeBudget = 500 * time.Millisecond
 	// holdStands is how long a "no" of a hold rule stands before it is asked
 	// again, and failedHoldStands if it failed or was too slow.
 	holdStands, failedHoldStands = 2 * time.Second, 30 * time.Second

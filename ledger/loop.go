@@ -159,7 +159,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	for _, till := range l.ghosts {
 		next = min(next, till.Sub(started))
 	}
-	if plan.More && len(l.standing.busy) < inFlightMax {
+	if plan.More && len(l.standing.busy) < inFlightMax || len(l.stale) > 0 {
 		next = 0
 	}
 	if n := len(plan.Admit) + len(plan.Suspend); n > 0 {

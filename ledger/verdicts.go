@@ -33,9 +33,15 @@ func (l *Loop) judgeChanged(ctx context.Context, revision *engine.Revision, now 
 		}
 	}
 	for uid, t := range l.stale {
+		if l.Now().Sub(now) > judgeBudget {
+			if t.job != nil && !t.job.Admitted() {
+				delete(l.standing.verdicts, string(uid)) // what was said of another state lets nobody start
+			}
+			continue
+		}
 		l.judgeOne(ctx, revision, uid, t)
+		delete(l.stale, uid)
 	}
-	clear(l.stale)
 }
 
 func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid types.UID, t *tracked) {

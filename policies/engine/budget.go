@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime/metrics"
 	"sync/atomic"
 	"time"
 
@@ -8,21 +9,29 @@ import (
 )
 
 // budgetParts is how many parts an evaluation's time has.
-const budgetParts = 10
+const budgetParts = 50
 
-// budget cancels an evaluation when its time is up. The time is counted in
-// parts, and each begins when the end of the one before was noticed: while the
-// machine gives the process no time at all, only one part runs out. A policy is
-// to blame for its own slowness, not for that of its neighbours.
+// budget cancels an evaluation when its time is up, or the memory it took. The
+// time is counted in parts, and each begins when the end of the one before was
+// noticed: while the machine gives the process no time at all, only one part runs
+// out. A policy is to blame for its own slowness, not for that of its neighbours.
+//
+// Memory can only be counted for the whole process. It is first looked at when
+// one part is over, which most evaluations don't see, and then a policy has to
+// double what was in use, and more, to be stopped: a text that is put together
+// with itself over and over would end the process long before its time is up.
 type budget struct {
 	cancel topdown.Cancel
 	part   time.Duration
 	left   atomic.Int32
+	memory uint64 // that may come on top of twice what was in use
+	began  uint64 // in use when the first part was over
+	greedy atomic.Bool
 }
 
 // startBudget arms the budget; stop ends it.
-func startBudget(limit time.Duration) (b *budget, stop func()) {
-	b = &budget{cancel: topdown.NewCancel(), part: limit / budgetParts}
+func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
+	b = &budget{cancel: topdown.NewCancel(), part: limit / budgetParts, memory: memory}
 	b.left.Store(budgetParts)
 	// The first part is all that most evaluations see of this.
 	timer := time.AfterFunc(b.part, b.next)
@@ -33,10 +42,32 @@ func startBudget(limit time.Duration) (b *budget, stop func()) {
 }
 
 func (b *budget) next() {
-	switch left := b.left.Add(-1); {
+	left := b.left.Add(-1)
+	switch {
+	case left > 0 && b.tooMuch():
+		b.greedy.Store(true)
+		b.cancel.Cancel()
 	case left > 0:
 		time.AfterFunc(b.part, b.next)
 	case left == 0:
 		b.cancel.Cancel()
 	}
+}
+
+func (b *budget) tooMuch() bool {
+	used := heapInUse()
+	if b.began == 0 {
+		b.began = used
+	}
+	return used > 2*b.began+b.memory
+}
+
+// heapInUse is what the process's objects take, those not yet collected included.
+func heapInUse() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(samples)
+	if samples[0].Value.Kind() != metrics.KindUint64 {
+		return 0 // a runtime that does not tell
+	}
+	return samples[0].Value.Uint64()
 }

@@ -8,7 +8,7 @@ import (
 
 func TestBudgetCancelsWhenItsTimeIsUpAndNotBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, stop := startBudget(time.Second)
+		b, stop := startBudget(time.Second, 1<<30)
 		defer stop()
 		time.Sleep(time.Second - time.Millisecond)
 		synctest.Wait()
@@ -25,7 +25,7 @@ func TestBudgetCancelsWhenItsTimeIsUpAndNotBefore(t *testing.T) {
 
 func TestStoppedBudgetCancelsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, stop := startBudget(time.Second)
+		b, stop := startBudget(time.Second, 1<<30)
 		time.Sleep(500 * time.Millisecond)
 		stop()
 		time.Sleep(time.Minute)

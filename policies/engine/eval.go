@@ -20,8 +20,13 @@ const (
 	EvalBuiltin   = "builtin"   // a built-in was given what it cannot work with
 	EvalType      = "type"      // the value is not what the contract wants
 	EvalDeadline  = "deadline"  // it took too long
+	EvalMemory    = "memory"    // it took too much memory
 	EvalInternal  = "internal"
 )
+
+// memoryMax is how much memory an evaluation may take, on top of as much as was
+// in use before it.
+const memoryMax = 128 << 20
 
 // EvalError says why a policy gave no answer. It is not "no".
 type EvalError struct {
@@ -77,7 +82,7 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 		}
 	}()
 	// OPA's own watch of the context costs a goroutine for each evaluation.
-	budget, stop := startBudget(limit)
+	budget, stop := startBudget(limit, memoryMax)
 	defer stop()
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, budget.cancel.Cancel)()
@@ -85,6 +90,10 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 	set, err := p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(budget.cancel),
 		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
 	if err != nil {
+		if budget.greedy.Load() && topdown.IsCancel(err) {
+			return nil, &EvalError{Entrypoint: p.group, Code: EvalMemory,
+				Message: fmt.Sprintf("took more than %d MiB of memory and was stopped. Try: count or look up instead of collecting", memoryMax>>20)}
+		}
 		return nil, p.explain(ctx, err, limit)
 	}
 	if len(set) == 1 {

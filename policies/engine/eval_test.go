@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +82,15 @@ func TestClassNobodyKnowsIsWarnedOfAndHeldAndNeverTheLowest(t *testing.T) {
 	}
 }
 
+// doubling is n rules, each the text of the one before twice.
+func doubling(n int) string {
+	text := "t0 := input.workload.namespace\n\n"
+	for i := range n {
+		text += fmt.Sprintf("t%d := concat(\"\", [t%d, t%d])\n\n", i+1, i, i)
+	}
+	return text
+}
+
 func TestEvaluationThatFailsSaysWhyAndWhere(t *testing.T) {
 	const classify = "package holdshort.policy.classify\n\n"
 	const hold = "package holdshort.policy\n\nhold contains {\"code\": \"a/B\", \"message\": m} if {\n\t"
@@ -135,6 +146,28 @@ func TestEvaluationThatFailsSaysWhyAndWhere(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestMemoryThatAPolicyTakesIsBounded(t *testing.T) {
+	const classify = "package holdshort.policy.classify\n\n"
+	r, err := Compile(context.Background(), withRego(classify+doubling(36)+"priority := count(t36)\n"), Options{Deadline: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = r.Classify(context.Background(), job())
+	runtime.ReadMemStats(&after)
+	var failed *EvalError
+	if !errors.As(err, &failed) || failed.Code != EvalMemory || failed.Entrypoint != groupClassify {
+		t.Errorf("a text of 512 GiB: %v; want that it took too much memory", err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 2048 {
+		t.Errorf("it took %d MiB until it was stopped", took)
+	}
+	if _, err := r.Deny(context.Background(), job()); err != nil {
+		t.Errorf("deny, which asks for nothing of this: %v", err)
 	}
 }
 
