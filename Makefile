@@ -26,6 +26,10 @@ unit: ## Vet and test the code without a cluster
 policy: ## Check, and test with OPA, the policies
 	$(TOOL) opa check --strict policies/default
 	$(TOOL) opa test policies/default
+	@for readme in policies/bundles/*/README.md; do \
+	  test="$$(grep -m 1 '^opa test ' "$$readme")"; check="$${test/opa test/opa check --strict}"; \
+	  echo "$(TOOL) $$test"; $(TOOL) $$check && $(TOOL) $$test || exit 1; \
+	done
 
 e2e: ## Run the stories and all else that needs the control plane
 	@echo "e2e: building the control plane if need be (minutes, once), then the stories"
