@@ -28,7 +28,8 @@ func Starter() []byte {
 	return data
 }
 
-// Schema is a JSON Schema of the contract: "config" of the data, "input" of what
+// Schema is a JSON Schema of the contract: "data" of data.yaml, "config" of what
+// it has under holdshort.config, "input" of what
 // rules read, "output" of what they define. They are made from the Go types.
 func Schema(name string) []byte {
 	schema, err := schemas.ReadFile("schema/" + name + ".json")

@@ -28,10 +28,20 @@ type output struct {
 	Protect  []Reason `json:"protect,omitempty"`
 }
 
+// dataFile is a data.yaml.
+type dataFile struct {
+	Holdshort dataRoot `json:"holdshort"`
+}
+
+type dataRoot struct {
+	Config Config `json:"config"`
+}
+
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	w := newSchemaWriter(t)
 	for name, root := range map[string]reflect.Type{
 		"config": reflect.TypeFor[Config](), "input": reflect.TypeFor[Input](), "output": reflect.TypeFor[output](),
+		"data": reflect.TypeFor[dataFile](),
 	} {
 		want := w.document(name, root)
 		if *update {

@@ -141,13 +141,16 @@ func step(t reflect.Type, element *ast.Term) reflect.Type {
 		return nil
 	}
 	name, constant := element.Value.(ast.String)
-	fields, _ := structFields(t)
-	field, there := fields[string(name)]
 	// What the catalog sees of the machines is not what hold sees.
-	if !constant || !there || t == reflect.TypeFor[policies.Input]() && name == "capacity" {
+	if !constant || t == reflect.TypeFor[policies.Input]() && name == "capacity" {
 		return nil
 	}
-	return known(t.Field(field.position).Type)
+	for i := range t.NumField() {
+		if tag := t.Field(i).Tag.Get("json"); tag == string(name) || strings.HasPrefix(tag, string(name)+",") {
+			return known(t.Field(i).Type)
+		}
+	}
+	return nil
 }
 
 // known leaves out what has another form in data than in Go.
