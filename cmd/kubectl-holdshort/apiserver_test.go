@@ -32,11 +32,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet:
 		answer(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "the plugin only reads", nil)
-	case s.refuses(resource, name):
+	case s.refuses(target{resource, namespace, name}):
 		message := fmt.Sprintf("%s is forbidden: User %q cannot read it", resource, "alice")
 		answer(w, http.StatusForbidden, "Forbidden", message, nil)
 	case r.URL.Query().Get("watch") != "":
-		s.watch(w, resource)
+		s.watch(w, r, resource)
 	default:
 		s.read(w, r, target{resource, namespace, name})
 	}
@@ -63,15 +63,18 @@ func parsePath(path string) (resource, namespace, name string) {
 	return resource, namespace, name
 }
 
-// refuses reads lines of a resource, or a resource and the verb get or list.
-func (s *apiServer) refuses(resource, name string) bool {
+// refuses reads lines of a resource, or a resource and the verb get or list;
+// "list all" is of all namespaces together.
+func (s *apiServer) refuses(t target) bool {
 	verb := "list"
-	if name != "" {
+	if t.name != "" {
 		verb = "get"
 	}
 	text, _ := os.ReadFile(filepath.Join(s.dir, "refuse"))
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line == resource || line == verb+" "+resource {
+		line = strings.TrimSpace(line)
+		everywhere := t.namespace == "" && line == "list all "+t.resource
+		if line == t.resource || line == verb+" "+t.resource || everywhere {
 			return true
 		}
 	}
@@ -127,19 +130,26 @@ func matching(objects []unstructured.Unstructured, r *http.Request, t target) []
 	return found
 }
 
-// watch sends its events and ends; whoever asks again may not.
-func (s *apiServer) watch(w http.ResponseWriter, resource string) {
+// watch sends its events and ends; whoever asks again may not. Where the story
+// has none, nothing ever happens.
+func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource string) {
+	events, err := readObjects(filepath.Join(s.dir, "watch-"+resource+".yaml"))
+	if errors.Is(err, os.ErrNotExist) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return
+	}
+	if err != nil {
+		answer(w, http.StatusInternalServerError, "InternalError", err.Error(), nil)
+		return
+	}
 	s.mu.Lock()
 	again := s.watched[resource]
 	s.watched[resource] = true
 	s.mu.Unlock()
 	if again {
 		answer(w, http.StatusForbidden, "Forbidden", "the story ends here", nil)
-		return
-	}
-	events, err := readObjects(filepath.Join(s.dir, "watch-"+resource+".yaml"))
-	if err != nil {
-		answer(w, http.StatusInternalServerError, "InternalError", err.Error(), nil)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

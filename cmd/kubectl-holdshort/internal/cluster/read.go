@@ -2,17 +2,20 @@ package cluster
 
 import (
 	"context"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies"
 )
+
+// AutoQueue as a label leaves the choice to the policy, as no name does.
+const AutoQueue = "auto"
 
 // pageSize keeps one answer of the API server small on big clusters.
 const pageSize = 500
@@ -42,6 +45,23 @@ func (c *Client) Jobs(ctx context.Context, namespace, selector string) (*batchv1
 			return all, nil
 		}
 	}
+}
+
+// QueueJobs lists the Jobs that may be of a queue, in one namespace or all: those
+// that name it, and those that leave the choice to the policy.
+func (c *Client) QueueJobs(ctx context.Context, namespace, queue string) (*batchv1.JobList, error) {
+	return c.Jobs(ctx, namespace, policies.LabelQueue+" in ("+queue+","+AutoQueue+",)")
+}
+
+// WatchJob watches one Job, from a resource version on.
+func (c *Client) WatchJob(ctx context.Context, namespace, name, version string) (watch.Interface, error) {
+	w, err := c.jobs.Jobs(namespace).Watch(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(), ResourceVersion: version, AllowWatchBookmarks: true,
+	})
+	if err != nil {
+		return nil, listFailure(err, "Jobs", namespace)
+	}
+	return w, nil
 }
 
 // WatchJobs watches what Jobs lists, from a resource version on.
@@ -106,23 +126,30 @@ func (c *Client) Events(ctx context.Context, namespace, uid string) ([]corev1.Ev
 	return list.Items, nil
 }
 
-// Pods lists the pods of one Job.
-func (c *Client) Pods(ctx context.Context, namespace, jobUID string) ([]corev1.Pod, error) {
-	return c.pods(ctx, namespace, labels.Set{batchv1.ControllerUidLabel: jobUID})
+// Pods lists the pods of Jobs, by the UIDs of these.
+func (c *Client) Pods(ctx context.Context, namespace string, jobs ...string) ([]corev1.Pod, error) {
+	return c.pods(ctx, namespace, batchv1.ControllerUidLabel+" in ("+strings.Join(jobs, ",")+")")
 }
 
-// QueuePods lists the pods of one queue in a namespace, those too whose Job is
-// gone.
+// QueuePods lists the pods of one queue in a namespace or all, those too whose
+// Job is gone.
 func (c *Client) QueuePods(ctx context.Context, namespace, queue string) ([]corev1.Pod, error) {
-	return c.pods(ctx, namespace, labels.Set{policies.LabelQueue: queue})
+	return c.pods(ctx, namespace, policies.LabelQueue+"="+queue)
 }
 
-func (c *Client) pods(ctx context.Context, namespace string, selector labels.Set) ([]corev1.Pod, error) {
-	list, err := c.core.Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: pageSize})
-	if err != nil {
-		return nil, listFailure(err, "pods", namespace)
+func (c *Client) pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+	all := []corev1.Pod{} // none is another answer than not knowing
+	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
+	for {
+		page, err := c.core.Pods(namespace).List(ctx, options)
+		if err != nil {
+			return nil, listFailure(err, "pods", namespace)
+		}
+		all = append(all, page.Items...)
+		if options.Continue = page.Continue; options.Continue == "" {
+			return all, nil
+		}
 	}
-	return list.Items, nil
 }
 
 // Nodes lists the machines of the cluster.

@@ -65,7 +65,7 @@ func manual(root *cobra.Command) string {
 func leaves(group *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, c := range group.Commands() {
-		if c.Runnable() {
+		if c.Runnable() && !c.HasSubCommands() {
 			found = append(found, c)
 		}
 		found = append(found, leaves(c)...)

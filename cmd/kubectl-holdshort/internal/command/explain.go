@@ -2,54 +2,73 @@ package command
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
-	"github.com/holdshort/holdshort/policies"
 )
 
 func (p *plugin) explain() *cobra.Command {
+	var follow bool
 	c := &cobra.Command{
-		Use:   "explain job/NAME",
-		Short: "Say why a Job waits, or what it was given",
-		Long: `Say why a Job waits, or what it was given.
+		Use:   "explain job/NAME...",
+		Short: "Say why Jobs wait, or what they were given",
+		Long: `Say why Jobs wait, or what they were given.
 
 The right to read the Job is enough: what else cannot be read is named and left out.
 Ends with 0 when the question was answered, also when the answer is that the Job waits.`,
 		Example: `  kubectl holdshort explain job/train-7b
-  kubectl holdshort explain train-7b -n vision -o json`,
-		ValidArgsFunction: p.completeJobs,
+  kubectl holdshort explain train-7b -n vision -o json
+  kubectl holdshort explain job/train-7b -w`,
+		ValidArgsFunction: p.completeJobs("job/"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := render.CheckFormat(p.format); err != nil {
 				return err
 			}
-			name, err := oneJob(args)
+			names, err := jobNames(args)
 			if err != nil {
 				return err
 			}
-			return p.explainJob(c.Context(), name)
+			if follow && len(names) > 1 {
+				return failure.New("one command for each", "explain -w takes one Job, got %d", len(names))
+			}
+			return p.explainJobs(c.Context(), names, follow)
 		},
 	}
 	p.outputFlags(c)
+	c.Flags().BoolVarP(&follow, "watch", "w", false, "explain the Job anew whenever something changes, until it is gone")
 	return c
 }
 
-// oneJob takes job/NAME, NAME, or the two apart as kubectl get does.
-func oneJob(args []string) (string, error) {
-	switch {
-	case len(args) == 1:
-		return jobName(args[0])
-	case len(args) == 2 && !strings.Contains(args[0]+args[1], "/"):
-		return jobName(args[0] + "/" + args[1])
+// jobNames takes job/NAME or NAME, several of them, or the kind and then names
+// as kubectl get does. Each is asked about once.
+func jobNames(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, failure.New("kubectl holdshort explain job/NAME; kubectl holdshort jobs lists them", "explain what?")
 	}
-	return "", failure.New("kubectl holdshort explain job/NAME; kubectl holdshort jobs lists them",
-		"explain takes one Job, got %d arguments", len(args))
+	if len(args) > 1 && isJobKind(args[0]) {
+		args = args[1:]
+	}
+	var names []string
+	for _, argument := range args {
+		name, err := jobName(argument)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func isJobKind(kind string) bool {
+	return slices.Contains([]string{"job", "jobs", "job.batch", "jobs.batch", "job.v1.batch", "jobs.v1.batch"}, strings.ToLower(kind))
 }
 
 // jobName takes job/NAME in the spellings that kubectl takes, and NAME alone.
@@ -58,18 +77,17 @@ func jobName(argument string) (string, error) {
 	if !found {
 		kind, name = "job", argument
 	}
-	switch strings.ToLower(kind) {
-	case "job", "jobs", "job.batch", "jobs.batch", "job.v1.batch", "jobs.v1.batch":
-	default:
-		return "", failure.New("kubectl holdshort explain job/NAME", "explain knows Jobs only, not %q", kind)
+	if !isJobKind(kind) {
+		return "", failure.New("job/NAME", "only Jobs are queued, not %q", kind)
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return "", failure.New("kubectl holdshort explain job/NAME", "%q names no Job", argument)
+		return "", failure.New("job/NAME", "%q names no Job", argument)
 	}
 	return name, nil
 }
 
-func (p *plugin) explainJob(ctx context.Context, name string) error {
+// explainJobs explains those that can be read; the others are its error.
+func (p *plugin) explainJobs(ctx context.Context, names []string, follow bool) error {
 	namespace, err := p.namespace()
 	if err != nil {
 		return err
@@ -78,82 +96,76 @@ func (p *plugin) explainJob(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	job, err := client.Job(ctx, namespace, name)
-	if err != nil {
-		return err
+	if follow {
+		return p.followJob(ctx, client, namespace, names[0])
 	}
-	x := report.Explain(gather(ctx, client, job))
-	if p.format == render.FormatName {
-		return p.names("job.batch", 1, func(int) string { return x.Name })
-	}
-	if done, err := render.Document(p.Streams.Out, p.format, x); done {
-		return err
-	}
-	return render.Text{Now: p.Now(), Color: p.color()}.Explain(p.Streams.Out, x)
-}
-
-// autoQueue as a label leaves the choice to the policy.
-const autoQueue = "auto"
-
-// gather reads what helps to explain a Job. What it may not read it names: the
-// Job alone already tells most.
-func gather(ctx context.Context, client *cluster.Client, job *batchv1.Job) report.Evidence {
-	e := report.Evidence{Job: job}
-	unread := func(err error) {
+	list := report.JobExplanationList{Kind: report.Kind{APIVersion: report.APIVersion, Kind: "JobExplanationList"}}
+	var unread []error
+	for _, name := range names {
+		job, err := client.Job(ctx, namespace, name)
 		if err != nil {
-			e.Unread = append(e.Unread, err.Error())
+			unread = append(unread, err)
+			continue
+		}
+		list.Items = append(list.Items, report.Explain(gather(ctx, client, job)))
+	}
+	if len(list.Items) > 0 {
+		if err := p.printExplanations(list, len(names) > 1); err != nil {
+			return err
 		}
 	}
-	var err error
-	row := report.NewJob(job, nil)
-	if row.Queue != "" && row.Queue != autoQueue {
-		e.Queue, err = client.Queue(ctx, row.Queue)
-		unread(err)
-	}
-	if row.Waits() {
-		e.Neighbours, err = neighbours(ctx, client, row)
-		if err == nil && e.Queue != nil { // else there is nothing to compare them with
-			e.Pods, err = client.QueuePods(ctx, row.Namespace, row.Queue)
-		}
-	} else {
-		e.Pods, err = client.Pods(ctx, row.Namespace, row.UID)
-	}
-	unread(err)
-	e.Events, err = client.Events(ctx, row.Namespace, row.UID)
-	unread(err)
-	return e
+	return failure.Join(unread)
 }
 
-// neighbours are the Jobs of the same queue and namespace.
-func neighbours(ctx context.Context, client *cluster.Client, row report.Job) ([]batchv1.Job, error) {
-	list, err := client.Jobs(ctx, row.Namespace, policies.LabelQueue+"="+row.Queue)
-	if err != nil {
-		return nil, err
+// printExplanations prints one explanation as a document of its own, and several
+// as a list.
+func (p *plugin) printExplanations(list report.JobExplanationList, several bool) error {
+	if p.format == render.FormatName {
+		return p.names("job.batch", len(list.Items), func(i int) string { return list.Items[i].Name })
 	}
-	return list.Items, nil
-}
-
-// completeJobs offers the names of the queued Jobs.
-func (p *plugin) completeJobs(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	namespace, err := p.namespace()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	var document any = list
+	if !several {
+		document = list.Items[0]
 	}
-	client, err := p.connect()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+	if done, err := render.Document(p.Streams.Out, p.format, document); done {
+		return err
 	}
-	list, err := client.Jobs(c.Context(), namespace, "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []cobra.Completion
-	for _, job := range list.Items {
-		if name := "job/" + job.Name; strings.HasPrefix(name, prefix) {
-			names = append(names, name)
+	text := render.Text{Now: p.Now(), Color: p.color()}
+	for i, x := range list.Items {
+		if i > 0 {
+			fmt.Fprintln(p.Streams.Out)
+		}
+		if err := text.Explain(p.Streams.Out, x); err != nil {
+			return err
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return nil
+}
+
+// completeJobs offers the names of the queued Jobs, in the spelling that the
+// command's help has.
+func (p *plugin) completeJobs(kind string) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		namespace, err := p.namespace()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		client, err := p.connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		list, err := client.Jobs(c.Context(), namespace, "")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []cobra.Completion
+		for _, job := range list.Items {
+			if name := kind + job.Name; strings.HasPrefix(name, prefix) && !slices.Contains(args, name) {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // color is for a terminal whose owner has not asked to go without: NO_COLOR

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -77,4 +78,17 @@ func watchFailure(err error) error {
 		return failure.New("the same command again", "the watch ended: the API server no longer has the changes since then")
 	}
 	return fmt.Errorf("watching: %w", err)
+}
+
+// news is what was said of each object, so that nothing is said twice.
+type news map[string]string
+
+// news tells whether a row says something else than the last of its object.
+func (n news) news(key string, row any) bool {
+	text, err := json.Marshal(row)
+	if err == nil && n[key] == string(text) {
+		return false
+	}
+	n[key] = string(text)
+	return true
 }

@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,33 @@ func (p *plugin) listFlags(c *cobra.Command, selector *string, follow *bool) {
 	c.Flags().StringVarP(selector, "selector", "l", "", "label selector, as for kubectl get")
 	c.Flags().BoolVarP(follow, "watch", "w", false, "print the list, then every change")
 	c.Flags().BoolVar(&p.noHeader, "no-headers", false, "tables without their first line")
+}
+
+// completeFlag offers the values of a flag.
+func (p *plugin) completeFlag(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	// It fails only for a flag that does not exist or is registered twice.
+	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err)
+	}
+}
+
+// completeQueues offers the names of the queues.
+func (p *plugin) completeQueues(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	client, err := p.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	list, err := client.Queues(c.Context(), "")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []cobra.Completion
+	for _, queue := range list.Items {
+		if strings.HasPrefix(queue.Name, prefix) && !slices.Contains(args, queue.Name) {
+			names = append(names, queue.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // noArgs is cobra.NoArgs with something to try.

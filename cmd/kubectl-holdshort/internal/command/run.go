@@ -2,6 +2,10 @@ package command
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
@@ -48,7 +53,7 @@ type plugin struct {
 	config   *genericclioptions.ConfigFlags
 	format   string
 	noHeader bool
-	widths   render.Widths
+	printed  render.Printed
 }
 
 func newRoot(o Options) *cobra.Command {
@@ -83,11 +88,7 @@ Exit codes: 0 answered, 1 could not, 2 the answer is "no". That a Job waits is a
 func (p *plugin) outputFlags(c *cobra.Command) {
 	c.Flags().StringVarP(&p.format, "output", "o", "", "one of: wide, json, yaml, name, jsonpath=TEMPLATE")
 	formats := []string{render.FormatWide, render.FormatJSON, render.FormatYAML, render.FormatName, render.FormatJSONPath}
-	complete := cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)
-	// It fails only for a flag that does not exist or is registered twice.
-	if err := c.RegisterFlagCompletionFunc("output", complete); err != nil {
-		panic(err)
-	}
+	p.completeFlag(c, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // connect reads the kubeconfig.
@@ -101,6 +102,9 @@ func (p *plugin) connect() (*cluster.Client, error) {
 
 // clusterConfig is the cluster and user that flags and kubeconfig name.
 func (p *plugin) clusterConfig() (*rest.Config, error) {
+	if err := p.missingKubeconfig(); err != nil {
+		return nil, err
+	}
 	config, err := p.config.ToRESTConfig()
 	if err != nil {
 		return nil, kubeconfigFailure(err)
@@ -114,8 +118,26 @@ func (p *plugin) clusterConfig() (*rest.Config, error) {
 	return config, nil
 }
 
+// missingKubeconfig is that the files which KUBECONFIG names are not there. The
+// client library passes over those, as if nobody had named any.
+func (p *plugin) missingKubeconfig() error {
+	named, _ := p.Env(clientcmd.RecommendedConfigPathEnvVar)
+	if named == "" || *p.config.KubeConfig != "" || *p.config.APIServer != "" {
+		return nil
+	}
+	for _, file := range filepath.SplitList(named) {
+		if _, err := os.Stat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return failure.New("another file in KUBECONFIG, or --kubeconfig FILE", "KUBECONFIG names %s, which does not exist", named)
+}
+
 // namespace that -n or the kubeconfig names.
 func (p *plugin) namespace() (string, error) {
+	if err := p.missingKubeconfig(); err != nil {
+		return "", err
+	}
 	namespace, _, err := p.config.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", kubeconfigFailure(err)
@@ -129,5 +151,11 @@ func kubeconfigFailure(err error) error {
 }
 
 func (p *plugin) table() render.Table {
-	return render.Table{Now: p.Now(), Wide: p.format == render.FormatWide, Headers: !p.noHeader, Widths: &p.widths}
+	namespace, err := p.namespace()
+	if err != nil {
+		namespace = "" // then everything is of another one
+	}
+	return render.Table{
+		Now: p.Now(), Wide: p.format == render.FormatWide, Headers: !p.noHeader, Namespace: namespace, Printed: &p.printed,
+	}
 }

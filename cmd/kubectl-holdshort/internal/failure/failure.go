@@ -32,10 +32,25 @@ func (f *Failure) Error() string { return f.Message }
 // Unwrap gives what was underneath.
 func (f *Failure) Unwrap() error { return f.Cause }
 
+// Join makes one error of several, nil of none. Each is printed with its own
+// advice.
+func Join(all []error) error {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
+}
+
 // Print writes the error as people see it and returns the exit code for it.
 func Print(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what Join made, not what is in it
+		for _, one := range several.Unwrap() {
+			Print(w, one)
+		}
+		return ExitError
 	}
 	fmt.Fprintf(w, "error: %s\n", err)
 	var f *Failure

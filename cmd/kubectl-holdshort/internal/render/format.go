@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
@@ -68,7 +69,7 @@ func path(out io.Writer, template string, value any) error {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
 	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
+	if err := utiljson.Unmarshal(text, &plain); err != nil { // integers stay integers
 		return fmt.Errorf("writing JSON: %w", err)
 	}
 	if err := parser.Execute(out, plain); err != nil {

@@ -35,7 +35,7 @@ func (t Text) why(x report.JobExplanation) []line {
 	case report.StateUnmanaged:
 		return unmanaged(x)
 	case report.StateBypassed:
-		return []line{{"Why", "somebody who may started it past the queue, and said why in the annotation " + policies.AnnotationBypass}}
+		return []line{{"Why", fmt.Sprintf("somebody who may started it past the queue, because of %q (annotation %s)", x.Bypass, policies.AnnotationBypass)}}
 	case report.StateUncharged:
 		return []line{{"Why", "it was started without holdshort: its queue is charged for its pods, and it runs on unless the policy says otherwise (unreserved)"}}
 	}
@@ -87,6 +87,37 @@ func (t Text) admitted(x report.JobExplanation) []line {
 	}
 	if x.Pods != nil {
 		lines = append(lines, line{"Pods", podText(*x.Pods, x.State)})
+	}
+	return append(lines, failingLines(x)...)
+}
+
+// failuresMax is how many ways to fail are shown; -o json has all.
+const failuresMax = 3
+
+// failingLines are what is wrong with pods, and what the Job controller does
+// about those that failed.
+func failingLines(x report.JobExplanation) []line {
+	var lines []line
+	for i, f := range x.Failing {
+		if i == failuresMax {
+			lines = append(lines, line{"", fmt.Sprintf("and %d other ways; -o json has them", len(x.Failing)-failuresMax)})
+			break
+		}
+		text := fmt.Sprintf("%s: %s", podsText(f.Pods), f.Reason)
+		if f.Message != "" {
+			text += ": " + f.Message
+		}
+		lines = append(lines, line{"Failing", fmt.Sprintf("%s (pod %s)", text, f.Pod)})
+	}
+	if f := x.FailedPods; f != nil {
+		text := podsText(f.Count) + " failed so far"
+		if f.Limit != nil {
+			text += fmt.Sprintf(", backoffLimit %d", *f.Limit)
+		}
+		if f.Again {
+			text += "; the Job controller makes new ones after a pause that doubles each time (10s, 20s, …)"
+		}
+		lines = append(lines, line{"Failed", text})
 	}
 	return lines
 }

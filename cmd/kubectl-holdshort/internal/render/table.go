@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,50 +24,85 @@ const deleted = "deleted"
 
 // Table prints rows under headers, with the columns lined up.
 type Table struct {
-	Now     time.Time
-	Wide    bool
-	AllNS   bool // Jobs of several namespaces: show which
-	Headers bool
-	Widths  *Widths
+	Now       time.Time
+	Wide      bool
+	AllNS     bool // Jobs of several namespaces: show which
+	Headers   bool
+	Namespace string // that the reader is in; what is of another one says so
+	Printed   *Printed
 }
 
-// Widths are the columns of what was printed before, so that lines which follow
-// a list stand under it.
-type Widths struct{ columns []int }
+// Printed is what a table printed before, so that lines which follow a list
+// stand under it, and only those that say something new.
+type Printed struct {
+	columns []int
+	headed  bool
+	rows    map[string]string
+}
+
+// row is the cells of one object.
+type row struct {
+	key   string
+	cells []string
+	age   int // which cell is the age
+}
 
 // Queues prints one row for each queue.
 func (t Table) Queues(out io.Writer, queues []report.Queue) error {
 	header := []string{"NAME", "PENDING", "ADMITTED", "USED", "HEAD", "WHY", "AGE"}
 	if t.Wide {
-		header = append(header, "HOLD", "REVISION")
+		header = append(header, "HOLD", "REASONS", "REVISION")
 	}
 	return t.print(out, header, rowsOf(queues, t.queue))
 }
 
 // queue has the columns of kubectl get queues; a wide one says whole what is
 // short there: the namespace of the head, what is used on which flavor.
-func (t Table) queue(q report.Queue) []string {
-	head, why, used := dash, dash, orDash(q.Summary)
-	if q.Head != nil {
-		head, why = q.Head.Name, orDash(q.Head.Code)
-	}
+func (t Table) queue(q report.Queue) row {
+	head, used := dash, orDash(q.Summary)
 	if t.Wide {
 		used = limits(q.Usage)
-		if q.Head != nil {
+	}
+	if q.Head != nil {
+		head = q.Head.Name
+		if t.Wide || q.Head.Namespace != t.Namespace {
 			head = q.Head.Namespace + "/" + q.Head.Name
 		}
 	}
-	if q.Deleted {
-		why = deleted
-	}
-	row := []string{
+	cells := []string{
 		q.Name, strconv.FormatInt(q.Pending, 10), strconv.FormatInt(q.Admitted, 10),
-		used, head, why, t.age(q.Created),
+		used, head, whyOf(q), t.age(q.Created),
 	}
+	age := len(cells) - 1
 	if t.Wide {
-		row = append(row, holdOf(q), orDash(short(q.Revision)))
+		cells = append(cells, holdOf(q), reasonsOf(q), orDash(short(q.Revision)))
 	}
-	return row
+	return row{q.Name, cells, age}
+}
+
+// whyOf is what stands in the way of the queue: its operator, else what its head
+// waits for; where nobody is in line, what most are kept back by.
+func whyOf(q report.Queue) string {
+	code, jobs := q.MainReason()
+	switch {
+	case q.Deleted:
+		return deleted
+	case q.Held:
+		return string(reason.QueueHeld)
+	case q.Head != nil:
+		return orDash(q.Head.Code)
+	case jobs > 0:
+		return fmt.Sprintf("%s (%d)", code, jobs)
+	}
+	return dash
+}
+
+func reasonsOf(q report.Queue) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(q.Reasons)) {
+		parts = append(parts, fmt.Sprintf("%d %s", q.Reasons[code], code))
+	}
+	return orDash(strings.Join(parts, ", "))
 }
 
 func holdOf(q report.Queue) string {
@@ -96,7 +133,7 @@ func (t Table) Jobs(out io.Writer, jobs []report.Job) error {
 	return t.print(out, header, rowsOf(jobs, t.job))
 }
 
-func (t Table) job(j report.Job) []string {
+func (t Table) job(j report.Job) row {
 	position := dash
 	if j.Position > 0 {
 		position = strconv.FormatInt(j.Position, 10)
@@ -105,42 +142,66 @@ func (t Table) job(j report.Job) []string {
 	if j.Deleted {
 		state = deleted
 	}
-	row := []string{
+	cells := []string{
 		j.Name, orDash(j.Queue), state, amounts(j.Reserved), position, orDash(j.Code), t.age(j.Created),
 	}
 	if t.AllNS {
-		row = append([]string{j.Namespace}, row...)
+		cells = append([]string{j.Namespace}, cells...)
 	}
+	age := len(cells) - 1
 	if t.Wide {
-		row = append(row, orDash(j.Message))
+		cells = append(cells, orDash(j.Message))
 	}
-	return row
+	return row{j.Namespace + "/" + j.Name, cells, age}
 }
 
-func rowsOf[T any](items []T, row func(T) []string) [][]string {
-	rows := make([][]string, 0, len(items))
+func rowsOf[T any](items []T, one func(T) row) []row {
+	rows := make([]row, 0, len(items))
 	for _, item := range items {
-		rows = append(rows, row(item))
+		rows = append(rows, one(item))
 	}
 	return rows
 }
 
-func (t Table) print(out io.Writer, header []string, rows [][]string) error {
-	w := printers.GetNewTabWriter(out)
-	if t.Widths != nil {
-		w.SetRememberedWidths(t.Widths.columns)
+// print writes the rows that say something else than when they were printed
+// last, under a header if there was none yet.
+func (t Table) print(out io.Writer, header []string, rows []row) error {
+	if t.Printed == nil {
+		t.Printed = &Printed{}
 	}
-	if t.Headers {
+	rows = t.Printed.news(rows)
+	if len(rows) == 0 {
+		return nil
+	}
+	w := printers.GetNewTabWriter(out)
+	w.SetRememberedWidths(t.Printed.columns)
+	if t.Headers && !t.Printed.headed {
 		fmt.Fprintln(w, strings.Join(header, "\t"))
+		t.Printed.headed = true
 	}
 	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		fmt.Fprintln(w, strings.Join(row.cells, "\t"))
 	}
 	err := w.Flush()
-	if t.Widths != nil {
-		t.Widths.columns = w.RememberedWidths()
-	}
+	t.Printed.columns = w.RememberedWidths()
 	return err
+}
+
+// news are the rows that were not printed like that before. That something has
+// become older is no news.
+func (p *Printed) news(rows []row) []row {
+	if p.rows == nil {
+		p.rows = map[string]string{}
+	}
+	var fresh []row
+	for _, r := range rows {
+		text := strings.Join(slices.Delete(slices.Clone(r.cells), r.age, r.age+1), "\t")
+		if before, printed := p.rows[r.key]; !printed || before != text {
+			p.rows[r.key] = text
+			fresh = append(fresh, r)
+		}
+	}
+	return fresh
 }
 
 func (t Table) age(from time.Time) string { return age(t.Now, from) }

@@ -21,24 +21,79 @@ import (
 // arrivalKey is a Job's place by arrival, for sorting.
 type arrivalKey struct{ effective, stamp int64 }
 
-// Jobs makes the rows of the Jobs, by queue and arrival. The queues tell who is
-// at the head; they may be missing.
-func Jobs(list *batchv1.JobList, queues map[string]*v1alpha1.Queue) JobList {
-	rows := JobList{Kind: Kind{APIVersion, "JobList"}, Items: make([]Job, 0, len(list.Items))}
-	for i := range list.Items {
-		job := &list.Items[i]
-		rows.Items = append(rows.Items, NewJob(job, queues[job.Labels[policies.LabelQueue]]))
+// The orders that a list of Jobs can have.
+const (
+	ByPosition = "position"
+	ByAge      = "age"
+	ByName     = "name"
+)
+
+// Orders are all of them.
+func Orders() []string { return []string{ByPosition, ByAge, ByName} }
+
+// Jobs makes the rows of the Jobs, by queue and then as they stand in it. The
+// queues tell who is at the head; they may be missing.
+func Jobs(list []batchv1.Job, queues map[string]*v1alpha1.Queue) JobList {
+	rows := JobList{Kind: Kind{APIVersion, "JobList"}, Items: make([]Job, 0, len(list))}
+	heads := headsOf(queues)
+	for i := range list {
+		row := NewJob(&list[i], nil)
+		if row.Waits() && heads[[2]string{row.Namespace, row.Name}] {
+			row.Position = 1
+		}
+		rows.Items = append(rows.Items, row)
 	}
-	slices.SortFunc(rows.Items, func(a, b Job) int {
-		return cmp.Or(
-			cmp.Compare(a.Queue, b.Queue),
-			cmp.Compare(a.key.effective, b.key.effective),
-			cmp.Compare(a.key.stamp, b.key.stamp),
-			cmp.Compare(a.UID, b.UID),
-		)
-	})
+	rows.Sort(ByPosition)
 	return rows
 }
+
+// headsOf is the first Job in line of each queue, by namespace and name.
+func headsOf(queues map[string]*v1alpha1.Queue) map[[2]string]bool {
+	heads := make(map[[2]string]bool, len(queues))
+	for _, q := range queues {
+		if head := q.Status.Head; head != nil {
+			heads[[2]string{head.Namespace, head.Name}] = true
+		}
+	}
+	return heads
+}
+
+// Sort puts the rows into one of the orders.
+func (l JobList) Sort(order string) {
+	slices.SortFunc(l.Items, func(a, b Job) int {
+		last := cmp.Or(
+			cmp.Compare(a.key.effective, b.key.effective), cmp.Compare(a.key.stamp, b.key.stamp), cmp.Compare(a.UID, b.UID))
+		switch order {
+		case ByAge:
+			return cmp.Or(a.Created.Compare(b.Created), last)
+		case ByName:
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), last)
+		}
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.place(), b.place()), last)
+	})
+}
+
+// place in the list of a queue: what has run, what runs, then the line with its
+// head first, then who is not in line. Between two of the line only the arrival
+// is known, not what else the policy ranks by.
+func (j Job) place() int {
+	switch {
+	case j.Over():
+		return 0
+	case !j.Waits():
+		return 1
+	case j.Position == 1:
+		return 2
+	case j.State == StateWaiting && (j.Code == "" || reason.Of(reason.Code(j.Code)).Group.InLine()):
+		return 3
+	case j.State == StateWaiting:
+		return 4
+	}
+	return 5
+}
+
+// Over tells whether the Job has ended.
+func (j Job) Over() bool { return j.State == StateComplete || j.State == StateFailed }
 
 // NewJob makes the row of one Job; queue may be nil.
 func NewJob(job *batchv1.Job, queue *v1alpha1.Queue) Job {
@@ -68,6 +123,9 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		code, sentence := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
 		row.Code, row.Message = string(code), sentence
 		row.Position = position(row, queue)
+	}
+	if failed := condition(job, batchv1.JobFailed); failed != nil && row.State == StateFailed {
+		row.Code, row.Message = failed.Reason, failed.Message
 	}
 	return row, d
 }

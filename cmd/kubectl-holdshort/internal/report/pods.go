@@ -30,8 +30,8 @@ func countPods(pods []corev1.Pod) *PodCounts {
 	return counts
 }
 
-// failing is what is wrong with pods, those together that say the same; the most
-// frequent first.
+// failing is what is wrong with pods, those together that have the same reason;
+// the most frequent first. The words are those of one of them.
 func failing(pods []corev1.Pod) []Failing {
 	var list []Failing
 	for i := range pods {
@@ -39,9 +39,7 @@ func failing(pods []corev1.Pod) []Failing {
 		if f == nil {
 			continue
 		}
-		same := func(other Failing) bool {
-			return other.Reason == f.Reason && (other.Message == f.Message || f.ExitCode != nil && other.ExitCode != nil && *other.ExitCode == *f.ExitCode)
-		}
+		same := func(other Failing) bool { return other.Reason == f.Reason && other.ExitCode == f.ExitCode }
 		if at := slices.IndexFunc(list, same); at >= 0 {
 			list[at].Pods++
 			continue
@@ -89,10 +87,10 @@ func trouble(pod *corev1.Pod) *Failing {
 // containerTrouble is a container that cannot start, or that ended with an error.
 func containerTrouble(c *corev1.ContainerStatus) *Failing {
 	ended := c.State.Terminated
-	if ended == nil || ended.ExitCode == 0 {
+	if ended == nil {
 		ended = c.LastTerminationState.Terminated
 	}
-	if ended != nil && ended.ExitCode != 0 && (c.State.Terminated == nil || c.State.Terminated.ExitCode != 0) {
+	if ended != nil && ended.ExitCode != 0 && c.State.Running == nil {
 		text := fmt.Sprintf("container %s exited with %d", c.Name, ended.ExitCode)
 		if c.RestartCount > 0 {
 			text += fmt.Sprintf(", restarted %d×", c.RestartCount)
@@ -100,8 +98,7 @@ func containerTrouble(c *corev1.ContainerStatus) *Failing {
 		if said := oneLine(ended.Message); said != "" {
 			text += ": " + said
 		}
-		code := ended.ExitCode
-		return &Failing{Reason: cmp.Or(ended.Reason, "Error"), Message: text, ExitCode: &code}
+		return &Failing{Reason: cmp.Or(ended.Reason, "Error"), Message: text, ExitCode: ended.ExitCode}
 	}
 	if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
 		text := "container " + c.Name

@@ -75,6 +75,14 @@ const (
 	StateDeleting  = "deleting"
 )
 
+// States are all of them that a list of queued Jobs can have.
+func States() []string {
+	return []string{
+		StateWaiting, StateHeld, StateRejected, StateAdmitted, StateBypassed, StateUncharged, StateComplete, StateFailed, StateDeleting,
+		StateUnmanaged,
+	}
+}
+
 // Job is one Job as the list shows it.
 type Job struct {
 	Kind
@@ -86,7 +94,7 @@ type Job struct {
 	Since     time.Time     `json:"since"`    // in this state, as far as the Job tells
 	Reserved  resource.List `json:"reserved"` // charged amounts, all pods together
 	Position  int64         `json:"position,omitempty"`
-	Code      string        `json:"code,omitempty"`
+	Code      string        `json:"code,omitempty"` // why it waits, or failed
 	Message   string        `json:"message,omitempty"`
 	Arrival   time.Time     `json:"arrival"`
 	Created   time.Time     `json:"created"`
@@ -207,8 +215,8 @@ type Failing struct {
 	Pod     string `json:"pod"` // one of them
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
-	// ExitCode of a container that ended by itself.
-	ExitCode *int32 `json:"exitCode,omitempty"`
+	// ExitCode of a container that ended by itself; 0 if none did.
+	ExitCode int32 `json:"exitCode,omitempty"`
 }
 
 // FailedPods is what the Job controller counts of pods that failed.
