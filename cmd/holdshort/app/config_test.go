@@ -49,6 +49,8 @@ func TestBadConfigurationIsRefusedByName(t *testing.T) {
 		{"a selector that is none", []string{"--managed-namespaces=team in"}, []string{"managed-namespaces", "team in", "Try:"}},
 		{"a namespace that is none", []string{"--namespace=A_B"}, []string{"namespace", "A_B", "Try:"}},
 		{"two sources of policy", []string{"--policy-dir=/x", "--policy-config-maps=y"}, []string{"policy-dir", "Try:"}},
+		{"a mask that is no pointer", []string{"--decisions-masks=labels"}, []string{"decisions-masks", "labels", "Try:"}},
+		{"fewer records than none", []string{"--decisions-keep=-1"}, []string{"decisions-keep", "-1", "Try:"}},
 		{"an unknown log format", []string{"--log-format=xml"}, []string{"log-format", "xml", "Try:"}},
 	}
 	for _, c := range cases {
