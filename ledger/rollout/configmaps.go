@@ -16,6 +16,9 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
+// PolicyLabel marks the ConfigMaps that hold policy, with the value "true".
+const PolicyLabel = "holdshort.dev/policy"
+
 // AnyConfigMap stands in Granted for each selected ConfigMap that has no roots of
 // its own.
 const AnyConfigMap = "*"

@@ -61,6 +61,7 @@ type Config struct {
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	// LogFormat is json or text.
 	LogFormat string `json:"logFormat,omitempty"`
+	PolicySource
 }
 
 // Defaults returns the configuration that an empty command line means.
@@ -96,7 +97,7 @@ func Parse(args []string, defaults Config) (Config, error) {
 	if flags.NArg() > 0 {
 		return Config{}, fmt.Errorf("unexpected argument %q. Try: holdshort -help", flags.Arg(0))
 	}
-	if len(c.PolicyConfigMaps) == 0 && c.PolicyDir == "" {
+	if len(c.PolicyConfigMaps) == 0 && c.PolicyDir == "" && c.PolicyURL == "" {
 		c.PolicyConfigMaps = []string{c.Name + "-policy"}
 	}
 	if c.LedgerUser == "" {
@@ -157,11 +158,12 @@ func (c *Config) flags() *flag.FlagSet {
 	f.StringVar(&c.HealthAddress, "health-address", c.HealthAddress, "host:port of /healthz and /readyz; 0: off")
 	f.StringVar(&c.MetricsAddress, "metrics-address", c.MetricsAddress, "host:port of /metrics; 0: off")
 	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "json or text")
+	c.PolicySource.flags(f)
 	return f
 }
 
 func (c *Config) validate() error {
-	var problems []error
+	problems := c.policyProblems()
 	check := func(ok bool, name, value, try string) {
 		if !ok {
 			problems = append(problems, fmt.Errorf("%s: %q is not valid. Try: %s", name, value, try))

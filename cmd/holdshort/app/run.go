@@ -72,7 +72,10 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
-	policy := engine.New(engine.Options{Gates: gates.List(), Observe: observe})
+	policy, err := c.engine(engine.Options{Gates: gates.List(), Observe: observe})
+	if err != nil {
+		return err
+	}
 	loop = ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
@@ -162,6 +165,9 @@ func scopeOf(c Config) (intake.Scope, error) {
 }
 
 func addRollout(c Config, mgr manager.Manager, source rollout.Source, live client.Client, policy *engine.Engine, gates *rollout.Gates, log logr.Logger) error {
+	if err := metrics.Registry.Register(rollout.NewRevisionInfo(policy.Active)); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	counts, err := rollout.NewMetrics(metrics.Registry)
 	if err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
