@@ -125,10 +125,14 @@ func (l *Loop) observeWritten(w written) {
 	l.book.Settle(uid) // what was observed counts by itself now, whether or not it carries the reservation
 	switch w.outcome.Status {
 	case apply.Done:
-		t.refusals = 0
+		t.refusals, t.mutings = 0, 0
 		l.told(t, w)
 	case apply.Refused:
-		l.refuse(t, w.outcome.Err)
+		if w.explain != nil {
+			l.mute(t, w.outcome.Err)
+		} else {
+			l.refuse(t, w.outcome.Err)
+		}
 	case apply.Moved, apply.Unknown: // decide again on what it is now
 	}
 }
@@ -136,10 +140,27 @@ func (l *Loop) observeWritten(w written) {
 // refuse keeps a Job that the API server will not have admitted from being
 // tried again in a hot loop.
 func (l *Loop) refuse(t *tracked, err error) {
-	pause := min(refusedPause<<min(t.refusals, 10), refusedPauseMax)
+	pause := refusedPauseAfter(t.refusals)
 	t.refusals++
 	t.notTill, t.refusal = l.Now().Add(pause), err.Error()
 	l.refused[t.raw.UID], l.stale[t.raw.UID] = t, t
+	l.sayRefused(t, pause, err)
+}
+
+// mute does the same for what is written on a Job about why it waits: it stands in
+// nobody's way, and is not said as often.
+func (l *Loop) mute(t *tracked, err error) {
+	pause := refusedPauseAfter(t.mutings)
+	t.mutings++
+	t.mutedTill = l.Now().Add(pause)
+	l.sayRefused(t, pause, err)
+}
+
+func refusedPauseAfter(times int) time.Duration {
+	return min(refusedPause<<min(times, 10), refusedPauseMax)
+}
+
+func (l *Loop) sayRefused(t *tracked, pause time.Duration, err error) {
 	l.event(t.raw, corev1.EventTypeWarning, "WriteRefused", "Write", fmt.Sprintf("the API server refuses what the queue writes on this Job, next try in %v: %v", pause, err))
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
 }
@@ -159,6 +180,10 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 		}
 		label := state(w.Reason.Code)
 		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || (t.job.MessageCode == w.Reason.Code && t.job.State == label) {
+			continue
+		}
+		if muted := t.mutedTill.Sub(now); muted > 0 {
+			next = min(next, muted)
 			continue
 		}
 		if stood := now.Sub(t.waitsSince); stood < explainAfter {

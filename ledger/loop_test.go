@@ -268,7 +268,9 @@ func TestAPodElsewhereIsNotAJobsPod(t *testing.T) {
 	b.step()
 	b.wantAdmitted(map[string]bool{"train": true})
 	pod := func(name, namespace string) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, UID: types.UID(name), Labels: map[string]string{batchv1.ControllerUidLabel: "uid-train"},
+		}}
 		controller := true
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "uid-train", Controller: &controller}}
 		p.Spec.NodeName = "n1"
@@ -298,4 +300,41 @@ func TestAPodElsewhereIsNotAJobsPod(t *testing.T) {
 	if got := charged(); got != 2 {
 		t.Errorf("the queue is charged %d GPUs, want 2: the second pod is the Job's own", got)
 	}
+}
+
+func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.create("first", 4)
+	b.step()
+	b.step()
+	b.create("full", 1)
+	b.step()
+	b.now = b.now.Add(explainAfter)
+	patches := 0
+	b.answer = func() error {
+		patches++
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "full", nil)
+	}
+	for range 10 {
+		b.step()
+	}
+	if patches != 1 {
+		t.Errorf("%d patches at once, want 1", patches)
+	}
+	b.now = b.now.Add(refusedPause)
+	for range 10 {
+		b.step()
+	}
+	if patches != 2 {
+		t.Errorf("%d patches after the pause, want 2", patches)
+	}
+	b.answer = nil
+	first, _ := b.get("first")
+	if err := b.store.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	b.watch("first")
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"full": true}) // it may start all the same
 }

@@ -39,6 +39,9 @@ type tracked struct {
 	refusals int       // in a row, by the API server
 	notTill  time.Time // not admitted before, after a refusal
 	refusal  string
+
+	mutings   int       // the same of what is written about why it waits
+	mutedTill time.Time // nothing more is written before
 }
 
 // world is the rest of the cluster as the loop last saw it.
@@ -73,7 +76,7 @@ func (l *Loop) observe(b batch) {
 		}
 	}
 	for uid, change := range b.pods {
-		l.observePod(uid, change)
+		l.observePod(uid, change, b.jobs)
 	}
 	l.dropGhosts()
 	l.observeWorld(b)
@@ -94,7 +97,7 @@ func (l *Loop) observe(b batch) {
 
 // observePod books what a pod holds: until its object is gone or it is terminal,
 // and a while longer if it was deleted by force under a running container.
-func (l *Loop) observePod(uid types.UID, change podChange) {
+func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*batchv1.Job) {
 	seen := intake.Pod(change.pod) // nil for a terminal pod: it holds nothing
 	switch {
 	case seen == nil, change.gone && !ghost(change.pod):
@@ -103,7 +106,11 @@ func (l *Loop) observePod(uid types.UID, change podChange) {
 	case change.gone:
 		l.ghosts[uid] = l.Now().Add(ghostStands)
 	default:
-		if t := l.jobs[types.UID(seen.JobUID)]; t != nil && t.raw.Namespace != seen.Namespace {
+		job := news[types.UID(seen.JobUID)]
+		if t := l.jobs[types.UID(seen.JobUID)]; job == nil && t != nil {
+			job = t.raw
+		}
+		if job != nil && job.Namespace != seen.Namespace {
 			seen.JobUID = "" // an owner elsewhere is none: garbage collection will take the pod
 		}
 		l.book.SetPod(seen)

@@ -51,6 +51,8 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 		}),
 		"spec": object{
 			"suspend": false,
+			// A pod that is going still holds its share, so its successor waits.
+			"podReplacementPolicy": batchv1.Failed,
 			"template": object{
 				"metadata": object{
 					"labels":      object{policies.LabelQueue: admit.Reservation.Queue},

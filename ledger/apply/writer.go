@@ -2,13 +2,17 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,6 +53,11 @@ type Writer struct {
 // immutableTries bounds how often a patch is sent again that was refused since
 // the Job controller has not yet marked the Job suspended.
 const immutableTries = 6
+
+// failingTries bounds how often a write is tried that the API server answers with
+// an error of its own: such an answer is certain, as no answer is not, and
+// whatever is wrong with this object must not keep a writer from the others.
+const failingTries = 3
 
 // Admit writes an admission.
 func (w *Writer) Admit(ctx context.Context, job *batchv1.Job, admit effect.Admit) Outcome {
@@ -108,7 +117,7 @@ func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte, subr
 			return Outcome{Status: Moved, Err: err}
 		case apierrors.IsConflict(err):
 			return w.reread(ctx, job, err)
-		case apierrors.IsInvalid(err) && try < immutableTries:
+		case immutable(err) && try < immutableTries:
 			// A suspended Job's template may be changed only once the Job
 			// controller has seen the suspension; it will within moments.
 		case refused(err):
@@ -119,6 +128,9 @@ func (w *Writer) patch(ctx context.Context, job *batchv1.Job, patch []byte, subr
 		}
 		if outcome, known := w.compare(ctx, job, err); known {
 			return outcome
+		}
+		if failing(err) && try >= failingTries {
+			return Outcome{Status: Refused, Job: job, Err: err}
 		}
 	}
 }
@@ -169,6 +181,28 @@ func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// immutable tells that the pod template may not be changed, now or ever.
+func immutable(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return strings.HasPrefix(c.Field, "spec.template")
+	})
+}
+
+// failing tells an answer of the API server that it could not do it: an object
+// that etcd finds too big, or somebody's webhook that is broken.
+func failing(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError {
+		return false
+	}
+	why := status.Status().Reason
+	return why == metav1.StatusReasonInternalError || why == metav1.StatusReasonUnknown
 }
 
 // pauses returns a function that waits a little longer each time it is called,

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -50,7 +51,11 @@ func (a *answers) client(t *testing.T, stored *batchv1.Job) client.Client {
 }
 
 func TestHowAnAdmissionEnds(t *testing.T) {
-	invalid := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "train", nil)
+	kind := schema.GroupKind{Group: "batch", Kind: "Job"}
+	invalid := apierrors.NewInvalid(kind, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "template"), "…", "field is immutable")})
+	full := apierrors.NewInvalid(kind, "train", field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", 262144)})
+	huge := apierrors.NewGenericServerResponse(500, "patch", jobs, "train", "etcdserver: request is too large", 0, true)
+	broken := apierrors.NewInternalError(errors.New("failed calling webhook"))
 	timeout := apierrors.NewTimeoutError("the answer is late", 1)
 	cases := []struct {
 		name     string
@@ -64,6 +69,10 @@ func TestHowAnAdmissionEnds(t *testing.T) {
 		{name: "a conflict is not forced, the newest object is brought back", answers: answers{script: []error{apierrors.NewConflict(jobs, "train", errors.New("moved"))}}, want: apply.Moved, patches: 1},
 		{name: "not yet mutable is tried again", answers: answers{script: []error{invalid, invalid}}, want: apply.Done, admitted: true, patches: 3},
 		{name: "never mutable is refused in the end", answers: answers{script: []error{invalid, invalid, invalid, invalid, invalid, invalid}}, want: apply.Refused, patches: 6},
+		{name: "what can never be written is refused at once", answers: answers{script: []error{full}}, want: apply.Refused, patches: 1},
+		{name: "what the API server fails at again and again is refused", answers: answers{script: []error{broken, broken, broken}}, want: apply.Refused, patches: 3},
+		{name: "so is what etcd finds too big", answers: answers{script: []error{huge, huge, huge}}, want: apply.Refused, patches: 3},
+		{name: "what it fails at and has written all the same is written", answers: answers{script: []error{broken}, lose: true}, want: apply.Moved, admitted: true, patches: 1},
 		{name: "forbidden is refused at once", answers: answers{script: []error{apierrors.NewForbidden(jobs, "train", errors.New("no"))}}, want: apply.Refused, patches: 1},
 		{name: "a server that is busy is asked again", answers: answers{script: []error{apierrors.NewTooManyRequests("busy", 0)}}, want: apply.Done, admitted: true, patches: 2},
 		{name: "a lost answer is found out by reading", answers: answers{script: []error{timeout}, lose: true}, want: apply.Moved, admitted: true, patches: 1},

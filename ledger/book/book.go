@@ -63,8 +63,8 @@ func (b *Book) SetJob(j *demand.Job) {
 	b.reform(e)
 }
 
-// DeleteJob takes a Job away, with what was assumed of it. What its bound pods
-// hold stays charged until they are gone.
+// DeleteJob takes a Job away, with what was assumed of it. What its pods hold
+// stays charged until they are gone.
 func (b *Book) DeleteJob(uid string) {
 	if e := b.entries[uid]; e != nil {
 		e.observed, e.assumed = nil, nil

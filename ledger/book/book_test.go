@@ -130,16 +130,16 @@ func TestCharges(t *testing.T) {
 			b.Assume(job(), *reservation())
 			b.SetJob(job(leaving))
 		}, 0, 0, 0},
-		{"when the Job is gone its bound pods stay charged, the others are like anybody's", func(b *book.Book) {
+		{"when the Job is gone its pods stay charged, those that no node has yet too", func(b *book.Book) {
 			b.SetJob(job(admitted))
 			b.SetPod(pod("1", "n"))
 			b.SetPod(pod("2", ""))
 			b.DeleteJob("j")
-		}, 1, 0, 1},
+		}, 2, 0, 1},
 		{"so do pods that were orphaned", func(b *book.Book) {
 			b.SetPod(pod("1", "n", orphan))
 			b.SetPod(pod("2", "", orphan))
-		}, 1, 0, 1},
+		}, 2, 0, 1},
 		{"until they are gone", func(b *book.Book) {
 			b.SetPod(pod("1", "n", orphan))
 			b.DeletePod("1")

@@ -9,7 +9,8 @@
 // Charge of an admitted Job, for each flavor and resource:
 // max(what it may run, what its pods hold, terminating ones included). Of one that
 // is suspended, over or being deleted: what its pods hold, by the label and
-// annotation that the admission put on them. Of pods whose Job is gone: the same
-// of the bound ones. What no admission marked is loose.
+// annotation that the admission put on them. Of pods whose Job is gone: the same,
+// bound or not, since they may be bound at any moment. What no admission marked is
+// loose.
 // Promise of an admitted Job: the pods it may run less those that are bound.
 package book

@@ -62,17 +62,14 @@ type set struct {
 
 // group is the pods of an entry that say the same about whom to charge.
 type group struct {
-	tag        *tag
-	pods       int64
-	all, bound fit.Sum
+	tag  *tag
+	pods int64
+	all  fit.Sum
 }
 
 func (g *group) add(p *pod, sign int64) {
 	g.pods += sign
 	g.all.Add(p.req, sign)
-	if p.node != "" {
-		g.bound.Add(p.req, sign)
-	}
 }
 
 func (e *Entry) group(t *tag) *group {

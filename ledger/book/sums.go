@@ -87,11 +87,7 @@ func (b *Book) chargesOf(e *Entry) []charge {
 		if g.pods == 0 || g.tag == nil {
 			continue
 		}
-		sum := &g.all
-		if e.observed == nil {
-			sum = &g.bound // the others are like anybody's pending pods
-		}
-		b.nodes.EachOf(sum, func(name string, n int64) {
+		b.nodes.EachOf(&g.all, func(name string, n int64) {
 			charges = addCharge(charges, quota.Key{Queue: g.tag.queue, Flavor: g.tag.flavorOf(name), Resource: name}, n)
 		})
 	}
@@ -103,7 +99,7 @@ func (b *Book) admittedCharges(e *Entry) []charge {
 	var may, hold []charge
 	for _, s := range e.sets {
 		for _, c := range s.cells {
-			may = addCharge(may, c.key, min(resource.Mul(c.n, s.count), chargeMax))
+			may = addCharge(may, c.key, resource.Mul(c.n, s.count))
 		}
 	}
 	r := e.reservation()
@@ -128,8 +124,9 @@ func find(list []charge, key quota.Key) int {
 }
 
 func addCharge(list []charge, key quota.Key, n int64) []charge {
+	n = min(n, chargeMax)
 	if i := find(list, key); i >= 0 {
-		list[i].n += n
+		list[i].n = min(list[i].n+n, chargeMax)
 		return list
 	}
 	return append(list, charge{key, n})

@@ -3,6 +3,7 @@ package intake
 import (
 	"encoding/json"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +12,10 @@ import (
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
+
+// legacyControllerUID is the label that selects a Job's pods where the one with a
+// prefix does not.
+const legacyControllerUID = "controller-uid"
 
 // Pod reads any pod of the cluster; nil for one that is over, which holds
 // nothing. A deleting pod still holds what it has.
@@ -50,8 +55,9 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 	return result
 }
 
-// jobUID is the UID of the controlling batch Job. The UID is what counts: a
-// reference to a Job that was deleted and made anew names the old one.
+// jobUID is the UID of the batch Job whose controller counts the pod as its own:
+// both the reference and the label say so. The UID is what counts: a reference to
+// a Job that was deleted and made anew names the old one.
 func jobUID(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || owner.Kind != "Job" {
@@ -60,7 +66,12 @@ func jobUID(pod *corev1.Pod) string {
 	if schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != "batch" {
 		return ""
 	}
-	return string(owner.UID)
+	for _, key := range []string{batchv1.ControllerUidLabel, legacyControllerUID} {
+		if pod.Labels[key] == string(owner.UID) {
+			return string(owner.UID)
+		}
+	}
+	return ""
 }
 
 // queue that the pod is labelled with; empty if there can be no such queue.

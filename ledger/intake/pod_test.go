@@ -46,8 +46,13 @@ func TestPod(t *testing.T) {
 		},
 		{
 			name: "the controlling Job is known by UID",
-			pod:  "{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: u1, controller: true}]}, " + spec + "}",
+			pod:  "{metadata: {labels: {batch.kubernetes.io/controller-uid: u1}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: u1, controller: true}]}, " + spec + "}",
 			want: &supply.Pod{Node: "n1", Requests: gpus, JobUID: "u1"},
+		},
+		{
+			name: "a pod that its Job's controller does not select is not the Job's",
+			pod:  "{metadata: {labels: {controller-uid: u2}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: u1, controller: true}]}, " + spec + "}",
+			want: &supply.Pod{Node: "n1", Requests: gpus},
 		},
 		{
 			name: "an owner that does not control is none",

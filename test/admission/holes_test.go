@@ -145,7 +145,7 @@ func (w *world) entering(t *testing.T, cleans bool) {
 
 		{"without its parent it is ours, and waits", w.alice, true, ``, `{"metadata":{"ownerReferences":null}}`, ""},
 		{"a parent hides no lifting", w.alice, true, ``, `{"metadata":{"ownerReferences":null},"spec":{"suspend":false}}`, "enters queue q waits there"},
-		{"a parent hides no forgery", w.alice, true, `"annotations":{"holdshort.dev/reservation":"{}","holdshort.dev/user":"boss"}`, `{"metadata":{"ownerReferences":null}}`, cleaned},
+		{"a parent hides no forgery", w.alice, true, `"annotations":{"holdshort.dev/message":"m","holdshort.dev/user":"boss"}`, `{"metadata":{"ownerReferences":null}}`, cleaned},
 		{"nor one that is written as it goes", w.alice, true, ``, `{"metadata":{"ownerReferences":null,` + forgery + `}}`, cleaned},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func (w *world) entering(t *testing.T, cleans bool) {
 	}
 	t.Run("a running Job without its parent does not enter, but the garbage collector may leave it there", func(t *testing.T) {
 		name := "orphan-of-a-set"
-		w.waiting(t, name, true, "")
+		w.waiting(t, name, true, `"annotations":{"holdshort.dev/message":"a copy"}`)
 		if err := w.patch(t.Context(), w.alice, name, `{"spec":{"suspend":false}}`); err != nil {
 			t.Fatal(err)
 		}
@@ -177,6 +177,14 @@ func (w *world) entering(t *testing.T, cleans bool) {
 		const orphan = `{"metadata":{"ownerReferences":null}}`
 		refused(t, w.patch(t.Context(), w.alice, name, orphan), "running Job does not enter queue q")
 		refused(t, w.patch(t.Context(), w.as(t, collector), name, orphan), "")
+	})
+	t.Run("a Job of a parent takes no record of the ledger", func(t *testing.T) {
+		job := newJob("of-a-set")
+		if err := json.Unmarshal([]byte(`{"name":"of-a-set","labels":{"holdshort.dev/queue":"q"},"ownerReferences":[`+parent+`],"annotations":{"holdshort.dev/reservation":"{}"}}`), &job.ObjectMeta); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.alice.BatchV1().Jobs("research").Create(t.Context(), job, metav1.CreateOptions{})
+		refused(t, err, "written by holdshort alone")
 	})
 	t.Run("nor does a Job change queues as it is lifted, or forged", func(t *testing.T) {
 		name := "changes-queues"
@@ -322,4 +330,5 @@ func (w *world) outside(t *testing.T) {
 	})
 	_, err := w.alice.CoreV1().Pods("research").Create(ctx, pod, metav1.CreateOptions{})
 	refused(t, err, "only the controller of Jobs creates one")
+	w.records(t, ctx)
 }

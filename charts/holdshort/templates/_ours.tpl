@@ -116,3 +116,46 @@ variables.labels.filter(k, k.startsWith('holdshort.dev/')
     && !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/bypass'])
 ).map(k, 'annotation ' + k + ' of the pod template')
 {{- end -}}
+
+{{/* CEL: the template of a Job says whom to charge, and did not say so before. */}}
+{{- define "holdshort.cel.chargesAnew" -}}
+(object.spec.template.?metadata.?annotations[?'holdshort.dev/flavors'].hasValue()
+&& object.spec.template.?metadata.?labels[?'holdshort.dev/queue'].hasValue()
+&& !(request.operation == 'UPDATE'
+  && oldObject.spec.template.?metadata.?annotations[?'holdshort.dev/flavors'] == object.spec.template.?metadata.?annotations[?'holdshort.dev/flavors']
+  && oldObject.spec.template.?metadata.?labels[?'holdshort.dev/queue'] == object.spec.template.?metadata.?labels[?'holdshort.dev/queue']))
+{{- end -}}
+
+{{/* CEL: the namespace of the request is managed; the system's are left out already. */}}
+{{- define "holdshort.cel.managed" -}}
+{{- $labels := "namespaceObject.metadata.?labels" -}}
+(true
+{{- range $key, $value := .Values.managedNamespaces.matchLabels }}
+&& {{ $labels }}[?{{ $key | squote }}].orValue('') == {{ $value | squote }}
+{{- end }}
+{{- range .Values.managedNamespaces.matchExpressions }}
+{{- $label := printf "%s[?%s]" $labels (.key | squote) }}
+{{- if eq .operator "In" }}
+&& {{ $label }}.hasValue() && {{ $label }}.value() in {{ .values | toJson }}
+{{- else if eq .operator "NotIn" }}
+&& !({{ $label }}.hasValue() && {{ $label }}.value() in {{ .values | toJson }})
+{{- else if eq .operator "Exists" }}
+&& {{ $label }}.hasValue()
+{{- else }}
+&& !{{ $label }}.hasValue()
+{{- end }}
+{{- end }})
+{{- end -}}
+
+{{/*
+CEL: a Job that has a queue carries what the ledger would believe of it, and did
+not before. The label may have come later, so the old object counts only if it had
+it too.
+*/}}
+{{- define "holdshort.cel.recordsAnew" -}}
+(object.metadata.?labels[?'holdshort.dev/queue'].hasValue()
+&& ['holdshort.dev/reservation', 'holdshort.dev/bypass'].exists(k,
+  object.metadata.?annotations[?k].hasValue()
+  && !(request.operation == 'UPDATE' && oldObject.metadata.?labels[?'holdshort.dev/queue'].hasValue()
+    && oldObject.metadata.?annotations[?k] == object.metadata.?annotations[?k])))
+{{- end -}}
