@@ -55,11 +55,29 @@ type fieldProblem struct {
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", max(len(word)/3, 1)+1
 	for _, candidate := range candidates {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(candidate)); d < bestDistance {
+		d := editDistance(strings.ToLower(word), strings.ToLower(candidate))
+		if swapped(word, candidate) {
+			d = 1
+		}
+		if d < bestDistance {
 			best, bestDistance = candidate, d
 		}
 	}
 	return best
+}
+
+// swapped says whether two neighbours changed places (qouta), the commonest slip
+// of all, which counts as two edits.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }
 
 // editDistance counts insertions, deletions and substitutions, row by row

@@ -29,15 +29,15 @@ type Sample struct {
 
 // Bench asks each entrypoint about all samples, again and again, for so long. It
 // begins with what compiling the bundle takes, catalog included.
-func Bench(ctx context.Context, bundle engine.Bundle, samples []Sample, each time.Duration, now func() time.Time) ([]Entry, error) {
+func Bench(ctx context.Context, bundle engine.Bundle, samples []Sample, each time.Duration) ([]Entry, error) {
 	revision, err := engine.Compile(ctx, bundle, engine.Options{})
 	if err != nil {
 		return nil, err
 	}
 	if len(samples) == 0 {
-		samples = Samples(revision.Catalog(), now())
+		samples = Samples(revision.Catalog(), time.Now())
 	}
-	entries := []Entry{measure("activate", each, now, func(int) error {
+	entries := []Entry{measure("activate", each, func(int) error {
 		_, err := engine.Compile(ctx, bundle, engine.Options{})
 		return err
 	})}
@@ -54,7 +54,7 @@ func Bench(ctx context.Context, bundle engine.Bundle, samples []Sample, each tim
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("measuring the policy: %w", err)
 		}
-		entries = append(entries, measure(entry.name, each, now, func(i int) error {
+		entries = append(entries, measure(entry.name, each, func(i int) error {
 			return entry.ask(samples[i%len(samples)].Input)
 		}))
 	}
@@ -62,15 +62,15 @@ func Bench(ctx context.Context, bundle engine.Bundle, samples []Sample, each tim
 }
 
 // measure runs f at least twice: the first run warms up and does not count.
-func measure(name string, each time.Duration, now func() time.Time, f func(int) error) Entry {
+func measure(name string, each time.Duration, f func(int) error) Entry {
 	entry := Entry{Name: name, Failed: f(0)}
-	begun := now()
+	begun := time.Now()
 	for total := time.Duration(0); total < each || entry.Runs == 0; entry.Runs++ {
-		before := now()
+		before := time.Now()
 		if err := f(entry.Runs); err != nil && entry.Failed == nil {
 			entry.Failed = err
 		}
-		after := now()
+		after := time.Now()
 		entry.Slowest = max(entry.Slowest, after.Sub(before))
 		total = after.Sub(begun)
 		entry.Mean = total / time.Duration(entry.Runs+1)

@@ -25,13 +25,6 @@ deny contains lib.reason("team.example/Untested", "no") if input.workload.queue 
 warn contains {"code": "team.example/Unmentioned", "message": "no"} if input.workload.queue == "research"
 
 # METADATA
-# title: Compares what cannot be compared
-warn contains lib.reason("team.example/Compares", "no") if {
-	size := lib.label("size", "0")
-	size > 3
-}
-
-# METADATA
 # title: Searches
 warn contains lib.reason("team.example/Searches", "no") if {
 	some name, queue in data.holdshort.config.queues
@@ -71,7 +64,7 @@ test_denied if {some r in policy.deny with input as job; r.code == "team.example
 
 test_warned if {
 	codes := {r.code | some r in policy.warn} with input as job
-	{"team.example/Compares", "team.example/Searches", "team.example/LooksUp"} - codes == set()
+	{"team.example/Searches", "team.example/LooksUp"} - codes == set()
 }
 `
 

@@ -1,8 +1,6 @@
 package author
 
 import (
-	"errors"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
 
@@ -19,5 +17,5 @@ func Format(file string, text []byte) ([]byte, error) {
 		return formatted, nil
 	}
 	parts := &engine.Parts{Texts: map[string][]byte{file: text}}
-	return nil, parts.Refuse(engine.FromOPA(file, errors.Unwrap(err)))
+	return nil, parts.Refuse(engine.FromOPA(file, err))
 }

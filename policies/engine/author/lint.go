@@ -16,7 +16,6 @@ const (
 	LintTitle    = "lint_title"
 	LintUntested = "lint_untested"
 	LintReason   = "lint_reason"
-	LintCompare  = "lint_compare"
 	LintScan     = "lint_scan"
 	LintOverlap  = "lint_overlap"
 	LintResource = "lint_resource"
@@ -29,9 +28,6 @@ func lint(parts *engine.Parts, compiler *ast.Compiler, catalog *policies.Catalog
 	found := slices.Concat(untitled(parts), untestedRules(coverage), unmentioned(parts, compiler, coverage), overlaps(parts, catalog))
 	for _, file := range slices.Sorted(maps.Keys(parts.Rules)) {
 		found = append(found, scans(parts.Rules[file])...)
-		for _, rule := range compiler.Modules[file].Rules {
-			found = append(found, mixedComparisons(compiler, rule)...)
-		}
 	}
 	return found
 }

@@ -75,7 +75,7 @@ func (p Plugin) runBench(ctx context.Context, dir string, f benchFlags) error {
 	if err != nil {
 		return p.refusal(err, dir)
 	}
-	entries, err := author.Bench(ctx, bundle, samples, f.each, p.Now)
+	entries, err := author.Bench(ctx, bundle, samples, f.each)
 	if err != nil {
 		return p.refusal(err, dir)
 	}

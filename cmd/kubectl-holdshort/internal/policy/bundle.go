@@ -72,5 +72,5 @@ func fileFailure(err error, name string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return failure.New("ls -ld "+name+", to see who may", "%s: you may not: %w", name, fs.ErrPermission)
 	}
-	return err
+	return failure.New("another path", "%w", err)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 )
 
 // Plugin is what these commands have of the plugin around them.
@@ -25,6 +27,13 @@ func New(p Plugin) *cobra.Command {
 
 A policy is a folder, called a bundle: data.yaml, and rules where data is not enough. What passes here is what the
 manager puts in force: it is the same engine.`,
+		Args: cobra.ArbitraryArgs, // cobra takes a misspelt command for one
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return failure.New(c.CommandPath()+" --help", "%s has no command %q", c.CommandPath(), args[0])
+			}
+			return c.Help()
+		},
 	}
 	for _, sub := range p.commands() {
 		c.AddCommand(sub)
