@@ -19,12 +19,14 @@ func TestTheConsoleBlocksRun(t *testing.T) {
 	}
 	last := len(readme) - 1
 	blocks := append([]string{}, readme[:last]...)
-	for _, guide := range []string{"../../docs/cli.md", "../../docs/policy.md", "../../docs/gitops.md"} {
+	for _, guide := range []string{
+		"../../docs/cli.md", "../../docs/policy.md", "../../docs/first-policy.md", "../../docs/test-policy.md", "../../docs/gitops.md",
+	} {
 		blocks = append(blocks, consoleBlocks(t, guide)...)
 	}
 	blocks = append(blocks, readme[last])
 
-	script := "set -euo pipefail\ntrap 'go run ./test/plane down || true; cat bin/manager.log || true' ERR\nset -x\n" + strings.Join(blocks, "\n")
+	script := "set -euo pipefail\nrm -rf bin/my-policy\ntrap 'go run ./test/plane down || true; cat bin/manager.log || true' ERR\nset -x\n" + strings.Join(blocks, "\n")
 	cmd := exec.CommandContext(t.Context(), "bash")
 	cmd.Dir = "../.."
 	cmd.Stdin = strings.NewReader(script)

@@ -116,7 +116,7 @@ func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, 
 func testVerdict(dir string, tests *author.TestReport, f testFlags) error {
 	if !tests.OK() {
 		return failure.New("the rule or the test, whichever is wrong; the manager refuses a policy whose tests fail",
-			"%s of %s", counted(tests.Count(author.Fail)+tests.Count(author.Broken), "test")+" failed", dir)
+			"%s of %s failed", counted(tests.Count(author.Fail)+tests.Count(author.Broken), "test"), dir)
 	}
 	if tests.Coverage != nil && tests.Coverage.Percent < f.threshold {
 		return failure.New("tests for the rows above", "%.1f %% is covered, and --threshold wants %g %%", tests.Coverage.Percent, f.threshold)
