@@ -163,7 +163,7 @@ func (t *testRun) one(ctx context.Context, rule *ast.Rule) (result TestResult) {
 	defer cancel()
 	var printed bytes.Buffer
 	cases := tester.NewTestQueryTracer()
-	query, err := rego.New(rego.Compiler(t.compiler), rego.Store(t.store), rego.PrintHook(topdown.NewPrintHook(&printed)),
+	query, err := rego.New(rego.Compiler(t.compiler), rego.Store(t.store), rego.StrictBuiltinErrors(true), rego.PrintHook(topdown.NewPrintHook(&printed)),
 		rego.Query(rule.Module.Package.Path.Extend(ref).String())).PrepareForEval(limited)
 	if err != nil {
 		result.Message = oneLine(err.Error())
