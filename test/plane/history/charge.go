@@ -63,8 +63,10 @@ func (w *world) owner(pod *corev1.Pod) *batchv1.Job {
 	return job
 }
 
+// admitted: one that is being deleted gets no more pods, and an orphaning deletion
+// lets go of those that it has while it is still there.
 func (w *world) admitted(job *batchv1.Job) bool {
-	return w.given[job.UID] != nil && !suspended(job) && !over(job)
+	return w.given[job.UID] != nil && !suspended(job) && !over(job) && job.DeletionTimestamp == nil
 }
 
 // claim is what an admitted Job may run, by the requests it was admitted with.

@@ -242,13 +242,14 @@ func TestCheck(t *testing.T) {
 			name: "so is one that it throws away as it is being deleted, from its queue too",
 			tape: new(tape).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
 				job(Changed, queuedJob("a"), admittedAt(1)).
+				pod(Added, podOf("a", 1)).pod(Added, podOf("a", 2)).
 				job(Changed, queuedJob("a"), admittedAt(1), beingDeleted).
 				job(Changed, queuedJob("a"), lifted, beingDeleted, func(job *batchv1.Job) { job.Labels = nil }).
 				job(Changed, queuedJob("b"), admittedAt(2)),
 			rules: Rules{Limits: limit(2), Queues: []string{"research"}},
 			want: []string{
-				"authority: job/ns/a at version 5: " + rewrote(admittedAt(1), lifted),
-				"quota: job/ns/b at version 6: queue research then held 4 of nvidia.com/gpu on flavor h100, and 2 were allowed",
+				"authority: job/ns/a at version 7: " + rewrote(admittedAt(1), lifted),
+				"quota: job/ns/b at version 8: queue research then held 4 of nvidia.com/gpu on flavor h100, and 2 were allowed",
 			},
 		},
 		{

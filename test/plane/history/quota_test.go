@@ -85,6 +85,18 @@ func TestQuotaIsJudgedWheneverSomethingIsCharged(t *testing.T) {
 			want:  []string{"quota: pod/ns/a-1 at version 6: queue research then held 3 of nvidia.com/gpu on flavor h100, and 2 were allowed"},
 		},
 		{
+			name: "pods that a deletion leaves behind are charged once, also while their Job is still there",
+			tape: new(tape).node("n", 8).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
+				job(Changed, queuedJob("a"), admittedAt(1)).
+				pod(Added, podOf("a", 1), boundTo("n")).pod(Added, podOf("a", 2)).
+				job(Changed, queuedJob("a"), admittedAt(1), beingDeleted).
+				pod(Changed, podOf("a", 1), boundTo("n"), onItsOwn).pod(Changed, podOf("a", 2), onItsOwn).
+				job(Deleted, queuedJob("a"), admittedAt(1), beingDeleted).
+				job(Changed, queuedJob("b"), admittedAt(2)),
+			rules: Rules{Limits: limit(2)},
+			want:  []string{"quota: job/ns/b at version 11: queue research then held 4 of nvidia.com/gpu on flavor h100, and 2 were allowed"},
+		},
+		{
 			name: "an orphan that is not bound is charged, for it will be",
 			tape: new(tape).job(Added, queuedJob("a")).job(Added, queuedJob("b")).
 				job(Changed, queuedJob("a"), admittedAt(1)).pod(Added, podOf("a", 1)).
