@@ -19,6 +19,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	Events events.EventRecorder
 	// Policy returns the revision in force, nil if there is none.
 	Policy func() *engine.Revision
+	// Shadow hears what the policy was asked and answered; nil: nobody does.
+	Shadow *rollout.Shadow
 	Scope  intake.Scope
 	// PodLevelEarly: see intake.Env.
 	PodLevelEarly bool
@@ -56,8 +59,9 @@ type Loop struct {
 	admitted  *rate.Limiter         // events only
 	published map[string]*published // by queue
 	catalog   catalogState
-	synced    chan struct{} // closed once everything was seen
-	since     time.Time     // when that was
+	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
+	synced    chan struct{}           // closed once everything was seen
+	since     time.Time               // when that was
 }
 
 // standing is what goes into every plan, by Job UID, kept up to date change by

@@ -31,8 +31,10 @@ func (l *Loop) Live(ctx context.Context) ([]rollout.Live, error) {
 
 // answer those who asked for the Jobs; the values are never written to again, so
 // they may be read outside of the loop.
+// Until the policy in force has judged all of them, there is nothing to compare
+// a candidate with.
 func (l *Loop) answer(asked []chan<- []rollout.Live) {
-	if len(asked) == 0 {
+	if l.asked = append(l.asked, asked...); len(l.asked) == 0 || len(l.stale) > 0 {
 		return
 	}
 	jobs := make([]rollout.Live, 0, len(l.jobs))
@@ -44,9 +46,10 @@ func (l *Loop) answer(asked []chan<- []rollout.Live) {
 	slices.SortFunc(jobs, func(a, b rollout.Live) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Input.Workload.UID, b.Input.Workload.UID))
 	})
-	for _, to := range asked {
+	for _, to := range l.asked {
 		to <- jobs
 	}
+	l.asked = nil
 }
 
 func (l *Loop) live(t *tracked) rollout.Live {

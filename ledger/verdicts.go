@@ -13,6 +13,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
 )
@@ -106,6 +107,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 		return decide.Outcome{Reason: policyError(err)}
 	}
 	verdict, err := revision.Classify(ctx, in)
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "classify", Input: in, Verdict: verdict, Err: err})
 	if err != nil {
 		return decide.Outcome{Reason: policyError(err)}
 	}
@@ -113,6 +115,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 		return decide.Outcome{Verdict: verdict} // deny is about being admitted
 	}
 	denied, err := revision.Deny(ctx, in)
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "deny", Input: in, Reasons: denied, Err: err})
 	if err != nil {
 		return decide.Outcome{Verdict: verdict, Reason: policyError(err)}
 	}
@@ -125,7 +128,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 func (l *Loop) input(revision *engine.Revision, t *tracked) (*policies.Input, error) {
 	ns := l.namespace(t.raw.Namespace)
 	in := &policies.Input{Workload: t.job.Policy, Namespace: &ns}
-	if !revision.ReadsJob() {
+	if !revision.ReadsJob() && !l.Shadow.ReadsJob() {
 		return in, nil
 	}
 	var err error
@@ -147,6 +150,7 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	doc.NowNS, doc.Verdict = now.UnixNano(), t.verdict.Verdict.Input()
 	doc.Usage, doc.Capacity = &usage, plan.AskCapacity
 	held, err := revision.Hold(ctx, doc)
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "hold", Input: doc, Reasons: held, Err: err})
 	switch {
 	case err != nil:
 		return l.holdStands(t, policyError(err), now.Add(failedHoldStands))

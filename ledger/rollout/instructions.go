@@ -25,7 +25,7 @@ func (r *Rollout) instruct(ctx context.Context) error {
 		return fmt.Errorf("reading what PolicyRollout %s asks for: %w", v1alpha1.PolicyRolloutName, err)
 	}
 	if found.Spec != r.asked {
-		r.judged, r.stuck = "", "" // what is right may be another thing now
+		r.judged, r.stuck = "", stuck{} // what is right may be another thing now
 	}
 	r.asked, r.heard = found.Spec, true
 	return nil
@@ -62,12 +62,30 @@ type answer struct {
 
 func (r *Rollout) cannot(why, message string) { r.answer = answer{false, why, message} }
 
+// stuck is what cannot be done, and was answered once.
+type stuck struct {
+	digest string
+	answer answer
+}
+
+// stuckAt spares trying again what failed; it stays as it was answered.
+func (r *Rollout) stuckAt(digest string) bool {
+	if r.stuck.digest != digest {
+		return false
+	}
+	r.answer = r.stuck.answer
+	return true
+}
+
 // follow does what spec asks for beyond the source, and says why the source's
 // candidates are held back, if they are.
 func (r *Rollout) follow(ctx context.Context) (held string) {
 	spec := r.asked
-	if spec.Pin != "" {
+	switch {
+	case spec.Pin != "":
 		return r.pin(ctx, string(spec.Pin))
+	case spec.Promote != "":
+		return r.promote(ctx, string(spec.Promote))
 	}
 	return ""
 }
@@ -80,14 +98,14 @@ func (r *Rollout) pin(ctx context.Context, digest string) (held string) {
 			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so nothing is pinned", digest))
 			return ""
 		}
-		if r.stuck == digest {
+		if r.stuckAt(digest) {
 			return ""
 		}
 		r.Gates.begin(true, "")
 		revision, err := r.Engine.Restore(ctx, *r.previous)
 		if err != nil {
-			r.stuck = digest
 			r.cannot("Refused", "spec.pin: the previous revision does not load any more: "+firstProblem(err))
+			r.stuck = stuck{digest, r.answer}
 			return ""
 		}
 		r.inForce(ctx, active, revision, "PolicyRolledBack", "is in force again, pinned")
@@ -113,6 +131,8 @@ func (r *Rollout) heed(candidate string) {
 		r.cannot("InForce", "spec.discard: "+active+" is in force already. Try: kubectl holdshort policy rollback")
 	case spec.Discard != "" && string(spec.Discard) != candidate:
 		r.cannot("NothingToDiscard", "spec.discard: "+noSuch(string(spec.Discard), candidate))
+	case spec.Promote != "" && candidate == "" && string(spec.Promote) == active:
+		r.done = func(spec *v1alpha1.PolicyRolloutSpec) { spec.Promote = "" } // the source says the same
 	}
 }
 

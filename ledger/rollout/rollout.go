@@ -22,6 +22,10 @@ const settle = 50 * time.Millisecond
 // deleted or edited it; nothing is written if it says what it should.
 const republishEvery = time.Minute
 
+// tellEvery is how often what the shadow disagrees in is written down, if it
+// is something new.
+const tellEvery = 5 * time.Second
+
 // retryAfter a status or a kept bundle could not be written.
 const retryAfter = 5 * time.Second
 
@@ -42,18 +46,21 @@ type Rollout struct {
 	// Cache to watch the PolicyRollout through; nil: it is looked at once a minute.
 	Cache   cache.Cache
 	Metrics *Metrics
-	Log     logr.Logger
-	Now     func() time.Time
+	// Shadow is asked beside the engine; nil: nobody is.
+	Shadow *Shadow
+	Log    logr.Logger
+	Now    func() time.Time
 
 	status   status
 	asked    v1alpha1.PolicyRolloutSpec
 	heard    bool   // spec was read
 	judged   string // the candidate that was judged last, and under which circumstances
 	judgedAt time.Time
+	shadowed string // the shadow that was judged last, and beside what
 	told     string // the refusal that was told last
 	answer   answer // to what spec asks for
-	stuck    string // digest that spec asks for and that cannot be had
-	again    bool   // look again soon
+	stuck    stuck
+	again    bool // look again soon
 	previous *engine.Bundle
 	unkept   []keeping
 	done     func(*v1alpha1.PolicyRolloutSpec) // takes out of spec what was carried out
@@ -70,16 +77,21 @@ type keeping struct {
 func (r *Rollout) Start(ctx context.Context) error {
 	changes, asks := newBell(), newBell()
 	changes.ring() // look once at the start
-	watch := make(chan error, 1)
+	watch := make(chan error, 2)
 	go func() { watch <- r.Source.Watch(ctx, changes.ring) }()
 	if err := r.watchSpec(ctx, asks.ring); err != nil {
 		return err
 	}
+	if r.Shadow != nil {
+		go r.Shadow.work(ctx)
+		go func() { watch <- r.Shadow.Source.Watch(ctx, changes.ring) }()
+	}
 	r.restore(ctx)
 	retry := time.NewTimer(0)
 	defer retry.Stop()
-	republish := time.NewTicker(republishEvery)
+	republish, tell := time.NewTicker(republishEvery), time.NewTicker(tellEvery)
 	defer republish.Stop()
+	defer tell.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -98,6 +110,8 @@ func (r *Rollout) Start(ctx context.Context) error {
 			if r.again {
 				r.look(ctx)
 			}
+		case <-tell.C:
+			r.tellShadow()
 		case <-republish.C:
 			r.heard, r.status.dirty = false, true
 			r.look(ctx)
@@ -155,6 +169,7 @@ func (r *Rollout) look(ctx context.Context) {
 		}
 	}
 	r.answer = answer{}
+	r.lookAtShadow(ctx) // spec may promote it
 	held := r.follow(ctx)
 	bundle, err := r.Source.Read(ctx)
 	if err != nil {
@@ -164,6 +179,7 @@ func (r *Rollout) look(ctx context.Context) {
 		r.judge(ctx, bundle, held)
 	}
 	r.status.answered(r.answer)
+	r.lookAtShadow(ctx) // beside what is in force now
 }
 
 // judge tries to bring what the source says into force, once per content and

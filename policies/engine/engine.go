@@ -21,7 +21,18 @@ type Engine struct {
 }
 
 // New is an engine with no policy in force.
-func New(options Options) *Engine { return &Engine{options: options} }
+func New(options Options) *Engine {
+	e := &Engine{options: options}
+	if observe := options.Observe; observe != nil {
+		// What a candidate says while the gates try it on is no decision.
+		e.options.Observe = func(d Decision) {
+			if active := e.Active(); d.Workload == nil || active != nil && active.Digest() == d.Revision {
+				observe(d)
+			}
+		}
+	}
+	return e
+}
 
 // Active is the revision in force; nil before the first.
 func (e *Engine) Active() *Revision { return e.active.Load() }

@@ -76,6 +76,29 @@ func TestGateKeepsTheOldRevision(t *testing.T) {
 	}
 }
 
+func TestWhatACandidateSaysToAGateIsNoDecision(t *testing.T) {
+	var decided []string
+	gate := func(ctx context.Context, _, candidate *Revision) error {
+		_, err := candidate.Classify(ctx, job())
+		return err
+	}
+	engine := New(Options{Gates: []Gate{gate}, Observe: func(d Decision) {
+		if d.Workload != nil {
+			decided = append(decided, d.Revision)
+		}
+	}})
+	revision, err := engine.Activate(context.Background(), starter())
+	if err != nil || len(decided) != 0 {
+		t.Fatalf("%v; %d decisions of a candidate", err, len(decided))
+	}
+	if _, err := revision.Classify(context.Background(), job()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{revision.Digest()}, decided); diff != "" {
+		t.Errorf("decisions once it is in force (-want +got):\n%s", diff)
+	}
+}
+
 func TestRevisionDoesNotChangeWithTheCallersFiles(t *testing.T) {
 	bundle := starter()
 	r := mustCompile(t, bundle)

@@ -32,6 +32,9 @@ type Config struct {
 	PolicyDir string `json:"policyDir,omitempty"`
 	// PolicyConfigMaps are the ConfigMaps in Namespace with the bundle.
 	PolicyConfigMaps []string `json:"policyConfigMaps,omitempty"`
+	// PolicyShadowDir is a folder with a second bundle, which is compared with the
+	// one in force. Empty: ConfigMaps named like PolicyConfigMaps, with -shadow.
+	PolicyShadowDir string `json:"policyShadowDir,omitempty"`
 	// RequirePolicyTests refuses a bundle that has no tests of its own.
 	RequirePolicyTests bool `json:"requirePolicyTests,omitempty"`
 	// PolicyApproval says when a person has to approve a policy: auto (if it harms
@@ -145,6 +148,7 @@ func (c *Config) flags() *flag.FlagSet {
 	f.Var(&selector{&c.ManagedNamespaces}, "managed-namespaces", "label selector of the namespaces to manage (default: all but the system's)")
 	f.StringVar(&c.PolicyDir, "policy-dir", c.PolicyDir, "folder with the policy bundle")
 	f.Var((*list)(&c.PolicyConfigMaps), "policy-config-maps", "ConfigMaps with the policy bundle, comma-separated (default: NAME-policy)")
+	f.StringVar(&c.PolicyShadowDir, "policy-shadow-dir", c.PolicyShadowDir, "folder with a second bundle to compare with (default: the policy's ConfigMaps with -shadow, where there are any)")
 	f.BoolVar(&c.RequirePolicyTests, "require-policy-tests", c.RequirePolicyTests, "refuse a policy that has no tests")
 	f.StringVar((*string)(&c.PolicyApproval), "policy-approval", string(c.PolicyApproval), "auto: approve by hand what harms more Jobs than policy-harmed-percent; always: approve everything; never: refuse it")
 	f.IntVar(&c.PolicyHarmedPercent, "policy-harmed-percent", c.PolicyHarmedPercent, "how many of the Jobs a policy may harm without approval")

@@ -27,6 +27,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/webhook"
 )
 
 // Run is the manager: it returns when ctx ends, or with what made it impossible
@@ -76,22 +77,26 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
+	source, err := policySource(c, mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	shadow, err := newShadow(c, source, policy)
+	if err != nil {
+		return err
+	}
 	loop = ledger.New(ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
-		Policy: policy.Active, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
+		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
 	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
 		return err
 	}
-	source, err := policySource(c, mgr.GetCache())
-	if err != nil {
+	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
 		return err
 	}
-	if err := addRollout(c, mgr, source, live, policy, gates, log); err != nil {
-		return err
-	}
-	if err := addWebhook(c, mgr, source, policy, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
+	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -164,7 +169,7 @@ func scopeOf(c Config) (intake.Scope, error) {
 	return scope, nil
 }
 
-func addRollout(c Config, mgr manager.Manager, source rollout.Source, live client.Client, policy *engine.Engine, gates *rollout.Gates, log logr.Logger) error {
+func addRollout(c Config, mgr manager.Manager, source rollout.Source, live client.Client, policy *engine.Engine, gates *rollout.Gates, shadow *rollout.Shadow, log logr.Logger) error {
 	if err := metrics.Registry.Register(rollout.NewRevisionInfo(policy.Active)); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
@@ -177,7 +182,7 @@ func addRollout(c Config, mgr manager.Manager, source rollout.Source, live clien
 	}
 	r := &rollout.Rollout{
 		Engine: policy, Gates: gates, Source: source, Kept: kept("active"), Before: kept("previous"),
-		Client: live, Cache: mgr.GetCache(), Metrics: counts, Log: log.WithName("policy"), Now: time.Now,
+		Client: live, Cache: mgr.GetCache(), Metrics: counts, Shadow: shadow, Log: log.WithName("policy"), Now: time.Now,
 	}
 	return mgr.Add(manager.RunnableFunc(r.Start))
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies"
-	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/webhook"
 	"github.com/holdshort/holdshort/webhook/certs"
 	"github.com/holdshort/holdshort/webhook/policycheck"
@@ -32,7 +31,7 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy *engine.Engine, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
+func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy func() webhook.Policy, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Validating: c.Name + "-policies", Hosts: c.webhookHosts(),
@@ -51,7 +50,7 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy *en
 	})
 	lookup := clusterLookup{mgr.GetCache(), podLevelEarly}
 	server.Register(webhook.Path, &admission.Webhook{Handler: webhook.NewJobs(webhook.Options{
-		Policy:     func() webhook.Policy { return activePolicy(policy) },
+		Policy:     policy,
 		Namespace:  lookup.namespace,
 		Env:        lookup.env,
 		Scope:      scope,
@@ -99,14 +98,6 @@ func tellReady(ctx context.Context, ready healthz.Checker, log logr.Logger) erro
 
 // readyPoll is how often readiness is looked at until it is there.
 const readyPoll = 100 * time.Millisecond
-
-// activePolicy is nil, not a nil pointer in an interface, while there is none.
-func activePolicy(policy *engine.Engine) webhook.Policy {
-	if revision := policy.Active(); revision != nil {
-		return revision
-	}
-	return nil
-}
 
 // webhookHosts are the names that the API server calls the webhook by.
 func (c Config) webhookHosts() []string {

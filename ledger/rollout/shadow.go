@@ -1,0 +1,213 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// askedMax is how many decisions may wait to be compared. What comes when it is
+// full is dropped and counted: who decides never waits for the shadow.
+const askedMax = 512
+
+// Asked is a question that the policy in force was asked, and its answer. Nobody
+// writes to what it points at any more.
+type Asked struct {
+	Revision *engine.Revision
+	// Entrypoint: classify, deny, warn or hold.
+	Entrypoint string
+	Input      *policies.Input
+	Verdict    policies.Verdict
+	Reasons    []policies.Reason
+	Err        error
+}
+
+// Shadow is a second policy, asked the same as the one in force. What it answers
+// is compared and told, and never anything else.
+type Shadow struct {
+	// Source of the second bundle.
+	Source Source
+	// Policy is the one in force.
+	Policy func() *engine.Revision
+
+	revision atomic.Pointer[engine.Revision]
+	queue    chan Asked
+	tally    *tally
+}
+
+// NewShadow makes a shadow and registers its metrics.
+func NewShadow(source Source, policy func() *engine.Revision, now func() time.Time, registry prometheus.Registerer) (*Shadow, error) {
+	tally, err := newTally(now, registry)
+	return &Shadow{Source: source, Policy: policy, queue: make(chan Asked, askedMax), tally: tally}, err
+}
+
+// Hear takes note of a decision, without waiting for anything. Where there is no
+// shadow, nobody listens.
+func (s *Shadow) Hear(a Asked) {
+	if s == nil {
+		return
+	}
+	shadow := s.revision.Load()
+	if shadow == nil || a.Revision == nil || shadow.Digest() == a.Revision.Digest() {
+		return
+	}
+	select {
+	case s.queue <- a:
+	default:
+		s.tally.drop(pair{a.Revision.Digest(), shadow.Digest()})
+	}
+}
+
+// ReadsJob tells whether the shadow wants to see the raw Job.
+func (s *Shadow) ReadsJob() bool {
+	if s == nil {
+		return false
+	}
+	shadow := s.revision.Load()
+	return shadow != nil && shadow.ReadsJob()
+}
+
+// work compares what was heard, one after the other, until ctx ends.
+func (s *Shadow) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-s.queue:
+			s.compare(ctx, a)
+		}
+	}
+}
+
+// compare asks the shadow what the policy in force was asked. A decision of a
+// revision that is not in force any more says nothing about the one that is.
+func (s *Shadow) compare(ctx context.Context, a Asked) {
+	shadow, active := s.revision.Load(), s.Policy()
+	if shadow == nil || active == nil || active.Digest() != a.Revision.Digest() {
+		return
+	}
+	of := pair{active.Digest(), shadow.Digest()}
+	defer func() {
+		if r := recover(); r != nil {
+			s.tally.drop(of) // it stays a shadow, whatever it does
+		}
+	}()
+	found := differences(ctx, shadow, a)
+	if ctx.Err() == nil {
+		s.tally.add(of, nameOf(a.Input.Workload), found)
+	}
+}
+
+// use another revision, or none.
+func (s *Shadow) use(revision *engine.Revision) { s.revision.Store(revision) }
+
+// bundle is what the shadow is, if it has this digest.
+func (s *Shadow) bundle(digest string) (engine.Bundle, bool) {
+	revision := s.revision.Load()
+	if revision == nil || revision.Digest() != digest {
+		return engine.Bundle{}, false
+	}
+	return revision.Bundle(), true
+}
+
+func nameOf(w *policies.Workload) string {
+	if w.Name == "" {
+		return w.Namespace + "/(unnamed)" // as it is created, with generateName
+	}
+	return w.Namespace + "/" + w.Name
+}
+
+// difference is one thing in which two policies disagree.
+type difference struct{ kind, active, shadow string }
+
+// Kinds of differences that are no field of the verdict and no set of reasons.
+const differsInError = "error"
+
+// differences between what the shadow says and what was said.
+func differences(ctx context.Context, shadow *engine.Revision, a Asked) []difference {
+	var verdict policies.Verdict
+	var reasons []policies.Reason
+	var err error
+	switch a.Entrypoint {
+	case "classify":
+		verdict, err = shadow.Classify(ctx, a.Input)
+	case "deny":
+		reasons, err = shadow.Deny(ctx, a.Input)
+	case "warn":
+		reasons, err = shadow.Warn(ctx, a.Input)
+	case "hold":
+		reasons, err = shadow.Hold(ctx, a.Input)
+	}
+	switch {
+	case err != nil && a.Err != nil:
+		return nil // neither has an answer
+	case err != nil || a.Err != nil:
+		return []difference{{differsInError, a.Entrypoint + ": " + told(a.Err), a.Entrypoint + ": " + told(err)}}
+	case a.Entrypoint == "classify":
+		return inVerdict(a.Verdict, verdict)
+	}
+	// Where one policy says more of what the other says too, both stop the Job.
+	if codes(a.Reasons) != codes(reasons) {
+		return []difference{{a.Entrypoint, said(a.Reasons), said(reasons)}}
+	}
+	return nil
+}
+
+func told(err error) string {
+	var failed *engine.EvalError
+	switch {
+	case err == nil:
+		return "has an answer"
+	case errors.As(err, &failed):
+		return failed.Error()
+	}
+	return err.Error()
+}
+
+func inVerdict(active, shadow policies.Verdict) []difference {
+	var found []difference
+	for _, field := range []struct{ kind, active, shadow string }{
+		{"queue", active.Queue, shadow.Queue},
+		{"priority", fmt.Sprint(active.Priority), fmt.Sprint(shadow.Priority)},
+		{"order", fmt.Sprint(active.Order), fmt.Sprint(shadow.Order)},
+		{"flavors", strings.Join(active.Flavors, ", "), strings.Join(shadow.Flavors, ", ")},
+		{"user", active.User, shadow.User},
+	} {
+		if field.active != field.shadow {
+			found = append(found, difference(field))
+		}
+	}
+	return found
+}
+
+// codes are what reasons are about; messages have numbers that change.
+func codes(reasons []policies.Reason) string {
+	var list []string
+	for _, r := range reasons {
+		list = append(list, r.Code)
+	}
+	return strings.Join(list, " ")
+}
+
+func said(reasons []policies.Reason) string {
+	if len(reasons) == 0 {
+		return "nothing"
+	}
+	var list []string
+	for _, r := range reasons {
+		text := r.Code + ": " + r.Message
+		if r.RuleAt != "" {
+			text += " (" + r.RuleAt + ")"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,189 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+)
+
+// withShadow gives a stage a shadow whose source the test edits.
+func withShadow(t *testing.T) (*stage, *memory) {
+	t.Helper()
+	s, beside := newStage(t), &memory{}
+	shadow, err := NewShadow(beside, s.Engine.Active, s.Now, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rollout.Shadow = shadow
+	return s, beside
+}
+
+// ask has the policy in force classify and deny a Job, with the shadow listening,
+// and lets the shadow answer all.
+func (s *stage) ask(live Live) {
+	s.t.Helper()
+	active := s.Engine.Active()
+	verdict, err := active.Classify(s.t.Context(), live.Input)
+	s.Shadow.Hear(Asked{Revision: active, Entrypoint: "classify", Input: live.Input, Verdict: verdict, Err: err})
+	denied, err := active.Deny(s.t.Context(), live.Input)
+	s.Shadow.Hear(Asked{Revision: active, Entrypoint: "deny", Input: live.Input, Reasons: denied, Err: err})
+	for len(s.Shadow.queue) > 0 {
+		s.Shadow.compare(s.t.Context(), <-s.Shadow.queue)
+	}
+	s.tellShadow()
+	if !s.settled(s.t.Context()) {
+		s.t.Fatal("not written down")
+	}
+}
+
+func TestTheShadowsDifferencesAreCountedAndListedAndNeverEnforced(t *testing.T) {
+	s, beside := withShadow(t)
+	first := s.Engine.Active()
+	beside.files = map[string][]byte{"data.yaml": []byte(goodData), "no.rego": []byte(`package holdshort.policy
+
+deny contains {"code": "a.example/No", "message": "no"} if input.workload.name == "one"
+
+classify.priority := 7
+
+hold contains {"code": "a.example/Hm", "message": "x"} if to_number(input.workload.name) > 1
+`)}
+	s.step()
+	s.ask(waiting(t, first, "one", "research", ""))
+	s.ask(waiting(t, first, "two", "research", ""))
+	s.Shadow.compare(t.Context(), Asked{Revision: first, Entrypoint: "hold", Input: waiting(t, first, "two", "research", "").Input})
+	s.tellShadow()
+	s.settled(t.Context())
+	shadow := statusOf(t, s.c).Shadow
+	if shadow == nil || shadow.Verdict != v1alpha1.VerdictShadow || shadow.Compared != 5 {
+		t.Fatalf("the shadow is shown as %+v", shadow)
+	}
+	want := []v1alpha1.DifferenceCount{{Kind: "deny", Count: 1}, {Kind: "error", Count: 1}, {Kind: "priority", Count: 2}}
+	if diff := cmp.Diff(want, shadow.Differences); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	newest := shadow.Latest[len(shadow.Latest)-2]
+	if newest.Kind != "deny" || newest.Job != "a/one" || newest.Active != "nothing" || newest.Shadow != "a.example/No: no (no.rego:3)" {
+		t.Errorf("the denial is listed as %+v", newest)
+	}
+	s.want(first.Digest(), "")
+
+	delete(beside.files, "no.rego")
+	delete(beside.files, "data.yaml")
+	s.step()
+	if shadow := statusOf(t, s.c).Shadow; shadow != nil {
+		t.Errorf("the shadow that is gone is shown as %+v", shadow)
+	}
+}
+
+func TestAPromotedShadowStaysInForceUntilTheSourceSaysTheSame(t *testing.T) {
+	s, beside := withShadow(t)
+	first := s.Engine.Active().Digest()
+	s.spec(v1alpha1.PolicyRolloutSpec{Promote: "0123456789ab"})
+	if got := s.answered(); got != "False UnknownRevision" {
+		t.Errorf("of promoting what is not there the status says %q", got)
+	}
+	beside.files = map[string][]byte{"data.yaml": []byte(goodData + "      other: {flavors: [gpu], namespaces: {all: true}, quota: {}}\n")}
+	s.step()
+	next := statusOf(t, s.c).Shadow.Digest
+	s.spec(v1alpha1.PolicyRolloutSpec{Promote: v1alpha1.Digest(next)})
+	s.want(next, v1alpha1.VerdictAwaitingApproval) // what the source says waits
+	if previous := statusOf(t, s.c).Previous; previous == nil || previous.Digest != first {
+		t.Errorf("previous is %+v, want %s", previous, first)
+	}
+	s.restart()
+	s.want(next, v1alpha1.VerdictAwaitingApproval)
+
+	s.source.files = beside.files
+	s.step()
+	s.want(next, "")
+	if spec := s.specNow(); spec != (v1alpha1.PolicyRolloutSpec{}) {
+		t.Errorf("spec is still %+v, want what is done taken out", spec)
+	}
+}
+
+func TestAShadowWhoseTestsFailIsNeitherComparedNorPromoted(t *testing.T) {
+	s, beside := withShadow(t)
+	first := s.Engine.Active()
+	beside.files = map[string][]byte{"data.yaml": []byte(goodData), "a_test.rego": []byte(failingTest)}
+	s.step()
+	shadow := statusOf(t, s.c).Shadow
+	if shadow.Verdict != v1alpha1.VerdictRejected || shadow.Errors[0].At != "a_test.rego:3" {
+		t.Fatalf("the shadow is shown as %+v", shadow)
+	}
+	s.spec(v1alpha1.PolicyRolloutSpec{Promote: v1alpha1.Digest(shadow.Digest)})
+	s.want(first.Digest(), "")
+	s.ask(waiting(t, first, "one", "research", ""))
+	if got := statusOf(t, s.c).Shadow.Compared; got != 0 {
+		t.Errorf("%d decisions were compared", got)
+	}
+}
+
+func TestWhoDecidesNeverWaitsForASlowShadow(t *testing.T) {
+	s, beside := withShadow(t)
+	first := s.Engine.Active()
+	beside.files = map[string][]byte{"data.yaml": []byte(goodData),
+		"slow.rego": []byte("package holdshort.policy\n\ndeny contains {\"code\": \"a.example/Slow\", \"message\": \"never\"} if count(numbers.range(1, 30000000)) < 0\n")}
+	s.step()
+	live := waiting(t, first, "one", "research", "")
+	started := time.Now()
+	for range askedMax + 10 { // nobody answers
+		s.Shadow.Hear(Asked{Revision: first, Entrypoint: "deny", Input: live.Input})
+	}
+	if took := time.Since(started); took > time.Second {
+		t.Errorf("hearing took %v", took)
+	}
+	s.Shadow.compare(t.Context(), <-s.Shadow.queue)
+	s.tellShadow()
+	shadow := s.status.want.Shadow
+	want := []v1alpha1.DifferenceCount{{Kind: "error", Count: 1}}
+	if diff := cmp.Diff(want, shadow.Differences); diff != "" {
+		t.Errorf("an evaluation that was cut off (-want +got):\n%s", diff)
+	}
+	if shadow.Dropped != 10 {
+		t.Errorf("%d decisions were dropped, want 10", shadow.Dropped)
+	}
+}
+
+func TestAShadowConfigMapReplacesTheOneThatItIsNamedAfter(t *testing.T) {
+	store := cluster(t)
+	add := func(name, data string) {
+		t.Helper()
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data.yaml": data}}
+		if err := store.Create(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("base", "a: 1\n")
+	add("extra", "b: 1\n")
+	of := ConfigMaps{Cache: readCache{store: store}, Namespace: "ns", Names: []string{"base", "extra"}}
+	none, err := ShadowConfigMaps{of}.Read(t.Context())
+	if err != nil || len(none.Files) != 0 {
+		t.Fatalf("without a shadow: %v, %v", none, err)
+	}
+	add("base-shadow", "a: 2\n")
+	got, err := ShadowConfigMaps{of}.Read(t.Context())
+	want := engine.Bundle{Source: "configmap base-shadow", Files: map[string][]byte{"base/data.yaml": []byte("a: 2\n"), "extra/data.yaml": []byte("b: 1\n")}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAJobWithoutANameIsToldByItsNamespace(t *testing.T) {
+	if got := nameOf(&policies.Workload{Namespace: "a"}); got != "a/(unnamed)" {
+		t.Errorf("got %q", got)
+	}
+	var nobody *Shadow
+	nobody.Hear(Asked{}) // no shadow: nothing happens
+	if nobody.ReadsJob() {
+		t.Error("no shadow reads the Job")
+	}
+}
+
