@@ -27,11 +27,15 @@ type budget struct {
 	memory uint64 // that may come on top of twice what was in use
 	began  uint64 // in use when the first part was over
 	greedy atomic.Bool
+	given  chan struct{} // closed when it was told to stop long ago
 }
+
+// grace is how long an evaluation may take to hear that it is to stop.
+const grace = time.Second
 
 // startBudget arms the budget; stop ends it.
 func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
-	b = &budget{cancel: topdown.NewCancel(), part: limit / budgetParts, memory: memory}
+	b = &budget{cancel: topdown.NewCancel(), part: limit / budgetParts, memory: memory, given: make(chan struct{})}
 	b.left.Store(budgetParts)
 	// The first part is all that most evaluations see of this.
 	timer := time.AfterFunc(b.part, b.next)
@@ -46,12 +50,18 @@ func (b *budget) next() {
 	switch {
 	case left > 0 && b.tooMuch():
 		b.greedy.Store(true)
-		b.cancel.Cancel()
+		b.end()
 	case left > 0:
 		time.AfterFunc(b.part, b.next)
 	case left == 0:
-		b.cancel.Cancel()
+		b.end()
 	}
+}
+
+// end is called once: after it no part begins.
+func (b *budget) end() {
+	b.cancel.Cancel()
+	time.AfterFunc(grace, func() { close(b.given) })
 }
 
 func (b *budget) tooMuch() bool {

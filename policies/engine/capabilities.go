@@ -19,7 +19,12 @@ func capabilities() *ast.Capabilities {
 
 // time.now_ns is constant within one evaluation, which is all that OPA asks of
 // a deterministic built-in; ours must also give the same answer tomorrow.
-func isImpure(b *ast.Builtin) bool { return b.IsNondeterministic() || b.Name == "time.now_ns" }
+func isImpure(b *ast.Builtin) bool {
+	return b.IsNondeterministic() || b.Name == "time.now_ns" || b.Name == shiftLeft
+}
+
+// shiftLeft makes a number of any size in one call, which nothing can stop.
+const shiftLeft = "bits.lsh"
 
 // impureAdvice says what to do instead of calling a built-in that is left out.
 func impureAdvice(message string) string {
@@ -32,6 +37,8 @@ func impureAdvice(message string) string {
 		case b.Name != name || !isImpure(b):
 		case name == "time.now_ns":
 			return "input.now_ns"
+		case name == shiftLeft:
+			return "multiply"
 		default:
 			return "facts in holdshort.config.custom; a policy cannot reach network, environment or randomness"
 		}

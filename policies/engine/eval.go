@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -55,6 +56,8 @@ type probe struct {
 	config *view // of data.holdshort.config
 	lent   []string
 	query  rego.PreparedEvalQuery
+	pool   *pool
+	stuck  atomic.Int32 // evaluations that were given up and still run
 }
 
 // probeText is the query: x := {"classify.queue": [v | v := data.….queue], …}.
@@ -75,20 +78,23 @@ func (b *build) probeText(fields []field) string {
 }
 
 // eval asks; the result maps each field's path to [] or [value].
-func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) (result ast.Object, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			result, err = nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: fmt.Sprintf("panic: %v", r)}
-		}
-	}()
+func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) (ast.Object, error) {
+	if p.stuck.Load() >= stuckMax {
+		return nil, &EvalError{Entrypoint: p.group, Code: EvalDeadline,
+			Message: fmt.Sprintf("%d evaluations that could not be stopped still run, and no more are begun. Try: edit the rule, then restart the manager", stuckMax)}
+	}
 	// OPA's own watch of the context costs a goroutine for each evaluation.
 	budget, stop := startBudget(limit, memoryMax)
 	defer stop()
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, budget.cancel.Cancel)()
 	}
-	set, err := p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(budget.cancel),
-		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
+	answered := &evaluated{}
+	if !p.pool.run(func() { answered.ask(ctx, p, input, budget) }, budget.given, &p.stuck) {
+		return nil, &EvalError{Entrypoint: p.group, Code: EvalDeadline,
+			Message: fmt.Sprintf("took longer than %s and cannot be stopped, since one call in it takes that long. Try: keep numbers small", limit)}
+	}
+	set, err := answered.set, answered.err
 	if err != nil {
 		if budget.greedy.Load() && topdown.IsCancel(err) {
 			return nil, &EvalError{Entrypoint: p.group, Code: EvalMemory,
@@ -104,6 +110,22 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 		}
 	}
 	return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "the query gave no result"}
+}
+
+// evaluated is what came of a query; nobody reads it before it has ended.
+type evaluated struct {
+	set rego.ResultSet
+	err error
+}
+
+func (e *evaluated) ask(ctx context.Context, p *probe, input ast.Value, budget *budget) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	e.set, e.err = p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(budget.cancel),
+		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
 }
 
 // rawTerm leaves results as they are: stores here never change, so terms stay valid.

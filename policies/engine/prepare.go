@@ -46,7 +46,7 @@ func (b *build) prepare(ctx context.Context) []Problem {
 func (b *build) probe(ctx context.Context, group string, fields []field, store storage.Store) (*probe, error) {
 	query, err := rego.New(rego.Query(b.probeText(fields)), rego.Compiler(b.compiler), rego.Store(store),
 		rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
-	return &probe{group: group, fields: fields, query: query}, err
+	return &probe{group: group, fields: fields, query: query, pool: newPool(idleMax)}, err
 }
 
 // namedResources are the resources that the policy speaks of: those of its
