@@ -21,10 +21,14 @@ type inference struct {
 	meant map[ast.Var]string
 }
 
+// mostPasses over one rule: the author of a policy decides how long it is.
+const mostPasses = 4
+
 func infer(compiler *ast.Compiler, rule *ast.Rule) *inference {
 	f := &inference{compiler: compiler, vars: map[ast.Var]reflect.Type{}, meant: map[ast.Var]string{}}
-	// What is said before of a variable may follow from what is said after it.
-	for known := -1; known < len(f.vars); {
+	// What is said before of a variable may follow from what is said after it. The
+	// compiler has sorted that within a body, so few passes are enough.
+	for pass, known := 0, -1; pass < mostPasses && known < len(f.vars); pass++ {
 		known = len(f.vars)
 		ast.WalkBodies(rule, func(body ast.Body) bool {
 			for _, expr := range body {
@@ -209,7 +213,7 @@ func (f *inference) text(term *ast.Term) string {
 		}
 		return false
 	})
-	if strings.Contains(text, "__local") {
+	if strings.Contains(text, "__local") || len(text) > mostLine {
 		return "the value"
 	}
 	return strings.ReplaceAll(text, "data.holdshort.lib.", "lib.")
