@@ -136,11 +136,12 @@ func podsByJob(e Evidence, short []QueueUsage) map[string]*Remains {
 		if len(held) == 0 {
 			continue
 		}
-		left, there := byJob[pod.JobUID]
+		key := cmp.Or(pod.JobUID, pod.Namespace+"/"+pod.Name) // of no Job that is known
+		left, there := byJob[key]
 		if !there {
 			name := cmp.Or(e.Pods[i].Labels[batchv1.JobNameLabel], pod.Name)
 			left = &Remains{Namespace: pod.Namespace, Job: name, Held: resource.List{}, Ending: true}
-			byJob[pod.JobUID] = left
+			byJob[key] = left
 		}
 		left.Pods++
 		left.Held.AddTo(held, 1)
