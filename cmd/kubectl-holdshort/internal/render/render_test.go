@@ -100,3 +100,65 @@ func TestCheckFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestAWatchHasOneHeaderAndPrintsNews(t *testing.T) {
+	var out bytes.Buffer
+	table := Table{Headers: true, Printed: &Printed{}, Namespace: "team"}
+	row := report.Queue{Name: "research", Pending: 1, Head: &report.QueueHead{Namespace: "team", Name: "a", Code: "WaitingForQuota"}}
+	elsewhere := row
+	elsewhere.Head = &report.QueueHead{Namespace: "other", Name: "a", Code: "WaitingForQuota"}
+	for i, rows := range [][]report.Queue{nil, {row}, {row}, {elsewhere}} {
+		table.Now = time.Date(2026, 3, 2, 10, i, 0, 0, time.UTC) // older, and no news for that
+		if err := table.Queues(&out, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines [][]string
+	for line := range strings.Lines(out.String()) {
+		lines = append(lines, strings.Fields(line))
+	}
+	want := [][]string{
+		{"NAME", "PENDING", "ADMITTED", "USED", "HEAD", "WHY", "AGE"},
+		{"research", "1", "0", "-", "a", "WaitingForQuota", "<unknown>"},
+		{"research", "1", "0", "-", "other/a", "WaitingForQuota", "<unknown>"},
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhyAQueueStandsStill(t *testing.T) {
+	head := &report.QueueHead{Code: "WaitingForQuota"}
+	reasons := map[string]int64{"NeverFits": 5, "HeldByOwner": 1}
+	tests := map[string]struct {
+		queue report.Queue
+		want  string
+	}{
+		"what its head waits for":                    {report.Queue{Head: head, Reasons: reasons}, "WaitingForQuota"},
+		"what most are kept back by, if none is one": {report.Queue{Reasons: reasons}, "NeverFits (5)"},
+		"its operator, before all":                   {report.Queue{Head: head, Reasons: reasons, Held: true}, "QueueHeld"},
+		"nothing":                                    {report.Queue{}, "-"},
+		"it is gone":                                 {report.Queue{Held: true, Deleted: true}, "deleted"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := whyOf(test.queue); got != test.want {
+				t.Errorf("why %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestManyHoldersAreSummedUp(t *testing.T) {
+	x := report.JobExplanation{HeldElsewhere: resource.List{"gpu": 7}}
+	for range holdersMax + 2 {
+		x.Holding = append(x.Holding, report.Holder{Namespace: "n", Name: "j", State: report.StateUncharged, Reserved: resource.List{"gpu": 3}})
+	}
+	got := Text{}.holding(x)[0].text
+	if want := " · 6 gpu by 2 more Jobs · 7 gpu by Jobs that you may not read"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
+	}
+	if named := strings.Count(got, "n/j 3 gpu (not admitted)"); named != holdersMax {
+		t.Errorf("%d are named, want %d: %s", named, holdersMax, got)
+	}
+}
