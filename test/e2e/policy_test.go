@@ -126,6 +126,7 @@ func badEdits(good string) []badEdit {
 		{"a negative quota", replaced("nvidia.com/gpu: 4", "nvidia.com/gpu: -4"), "data.yaml:10", "-4"},
 		{"a flavor that does not exist", replaced("[gpu]", "[gpu, tpu]"), "data.yaml:8", "tpu"},
 		{"a rule that reads what it may not", rule("package holdshort.policy\n\ndeny contains {\"code\": \"a.example/B\", \"message\": \"x\"} if input.usage.waiting > 1\n"), "mine.rego:3", "usage"},
+		{"an amount that is compared with text", rule("package holdshort.policy\n\nimport data.holdshort.lib\n\ndeny contains lib.reason(\"a.example/B\", \"x\") if lib.total(\"nvidia.com/gpu\") > \"4\"\n"), "mine.rego:5", "is a number and is compared with"},
 	}
 }
 
