@@ -30,18 +30,15 @@ func (x *JobExplanation) holding(e Evidence, short []QueueUsage) {
 	}
 	loose := map[string]Holder{}
 	for i := range e.Neighbours {
-		row, d := newJob(&e.Neighbours[i], nil)
-		held := pods[row.UID]
-		switch {
-		case row.UID == x.UID || row.Queue != x.Queue:
-		case row.State == StateAdmitted:
-			take(row.UID, newHolder(row, reservedOf(d.Reservation, short)))
-		case row.State == StateDeleting && held != nil:
-			take(row.UID, newHolder(row, held.Held))
-		case row.State == StateDeleting && e.Pods == nil:
-			take(row.UID, newHolder(row, reservedOf(d.Reservation, short)))
-		case row.State == StateBypassed || row.State == StateUncharged:
-			loose[row.UID] = newHolder(row, looseOf(d, held, short))
+		uid := string(e.Neighbours[i].UID)
+		if uid == x.UID {
+			continue
+		}
+		h, sure := holderOf(&e.Neighbours[i], x.Queue, pods[uid], e.Pods != nil, short)
+		if sure {
+			take(uid, h)
+		} else {
+			loose[uid] = h
 		}
 	}
 	// Which flavor a Job without a reservation is charged to, the policy knows
@@ -66,11 +63,22 @@ func (x *JobExplanation) holding(e Evidence, short []QueueUsage) {
 	}
 }
 
-func newHolder(row Job, held resource.List) Holder {
-	return Holder{
-		Namespace: row.Namespace, Name: row.Name, State: row.State, Reserved: held, Since: row.Since,
-		Ending: row.State == StateDeleting,
+// holderOf is what a Job of the queue holds, its pods what was read of them; and
+// whether it is sure that it is of the flavor in question.
+func holderOf(job *batchv1.Job, queue string, pods *Remains, podsRead bool, short []QueueUsage) (Holder, bool) {
+	row, d := newJob(job, nil)
+	h := Holder{Namespace: row.Namespace, Name: row.Name, State: row.State, Since: row.Since, Ending: row.State == StateDeleting}
+	switch {
+	case row.Queue != queue:
+	case row.State == StateAdmitted, row.State == StateDeleting && !podsRead:
+		h.Reserved = reservedOf(d.Reservation, short)
+	case row.State == StateDeleting && pods != nil:
+		h.Reserved = pods.Held
+	case row.State == StateBypassed, row.State == StateUncharged:
+		h.Reserved = looseOf(d, pods, short)
+		return h, false
 	}
+	return h, true
 }
 
 // anyOf tells whether there is any of what is wanted.
