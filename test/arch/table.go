@@ -210,7 +210,7 @@ func shell() []Row {
 				kubeAPI, machinery, clientGo, "k8s.io/cli-runtime", "github.com/spf13/cobra", "sigs.k8s.io/yaml", "golang.org/x/term",
 			},
 			Without: []string{runtimeLib},
-			Never:   "loop, apply and webhook: it reads with its user's rights and writes nothing",
+			Never:   "loop, apply and webhook: it reads with its user's rights, and writes what a person says about policies only",
 		},
 		{
 			Package: "test", Duty: "control plane, stories, demo, bench, this check",

@@ -45,5 +45,6 @@ manager puts in force: it is the same engine.`,
 func (p Plugin) commands() []*cobra.Command {
 	return []*cobra.Command{
 		p.create(), p.check(), p.test(), p.format(), p.bench(), p.vendor(), p.build(), p.sign(), p.replay(),
+		p.status(), p.approve(), p.discard(), p.rollback(), p.promote(),
 	}
 }

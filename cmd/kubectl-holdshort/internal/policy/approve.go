@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+)
+
+// The manager answers within a second or two; asking the Jobs that there are may
+// take some more.
+const (
+	answerWithin = 20 * time.Second
+	answerPoll   = 200 * time.Millisecond
+)
+
+func (p Plugin) approve() *cobra.Command {
+	return p.decision("approve", "Bring the candidate with this digest into force, though it awaits approval",
+		func(s *v1alpha1.PolicyRolloutStatus) string { return candidateOf(s) }, "candidate",
+		func(d v1alpha1.Digest) v1alpha1.PolicyRolloutSpec { return v1alpha1.PolicyRolloutSpec{Approve: d} }, activeIs)
+}
+
+func (p Plugin) discard() *cobra.Command {
+	return p.decision("discard", "Keep the candidate with this digest out, until the source is edited",
+		func(s *v1alpha1.PolicyRolloutStatus) string { return candidateOf(s) }, "candidate",
+		func(d v1alpha1.Digest) v1alpha1.PolicyRolloutSpec { return v1alpha1.PolicyRolloutSpec{Discard: d} },
+		func(s *v1alpha1.PolicyRolloutStatus, digest string) bool {
+			return s.Candidate != nil && s.Candidate.Digest == digest && s.Candidate.Verdict == v1alpha1.VerdictDiscarded
+		})
+}
+
+func (p Plugin) promote() *cobra.Command {
+	return p.decision("promote", "Bring the shadow with this digest into force, until the source has the same content",
+		func(s *v1alpha1.PolicyRolloutStatus) string {
+			if s.Shadow == nil {
+				return ""
+			}
+			return s.Shadow.Digest
+		}, "shadow",
+		func(d v1alpha1.Digest) v1alpha1.PolicyRolloutSpec { return v1alpha1.PolicyRolloutSpec{Promote: d} }, activeIs)
+}
+
+func candidateOf(s *v1alpha1.PolicyRolloutStatus) string {
+	if s.Candidate == nil {
+		return ""
+	}
+	return s.Candidate.Digest
+}
+
+func activeIs(s *v1alpha1.PolicyRolloutStatus, digest string) bool {
+	return s.Active != nil && s.Active.Digest == digest
+}
+
+// decision is a command about one revision, by the digest that the person looked
+// at: what has changed since then is another revision.
+func (p Plugin) decision(verb, short string, is func(*v1alpha1.PolicyRolloutStatus) string, what string,
+	ask func(v1alpha1.Digest) v1alpha1.PolicyRolloutSpec, done func(*v1alpha1.PolicyRolloutStatus, string) bool,
+) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " DIGEST",
+		Short: short,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return failure.New("kubectl holdshort policy status shows the digest", "%s needs one digest", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.ask(c.Context(), func(s *v1alpha1.PolicyRolloutStatus) (v1alpha1.PolicyRolloutSpec, string, error) {
+				if now := is(s); now != args[0] {
+					return v1alpha1.PolicyRolloutSpec{}, "", failure.New("kubectl holdshort policy status", "the %s is %s, not %s; nothing is done", what, orNone(now), args[0])
+				}
+				return ask(v1alpha1.Digest(args[0])), args[0], nil
+			}, done)
+		},
+	}
+}
+
+func orNone(digest string) string {
+	if digest == "" {
+		return "none"
+	}
+	return digest
+}
+
+func (p Plugin) rollback() *cobra.Command {
+	undo := false
+	c := &cobra.Command{
+		Use:   "rollback",
+		Short: "Bring the previous policy into force and pin it",
+		Long: `Bring the previous policy into force and pin it.
+
+Edits of the source then await approval, until one is approved or the pin is taken out with --undo.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.ask(c.Context(), func(s *v1alpha1.PolicyRolloutStatus) (v1alpha1.PolicyRolloutSpec, string, error) {
+				switch {
+				case undo:
+					return v1alpha1.PolicyRolloutSpec{}, "", nil
+				case s.Previous == nil:
+					return v1alpha1.PolicyRolloutSpec{}, "", failure.New("kubectl holdshort policy status", "there is no previous policy")
+				}
+				return v1alpha1.PolicyRolloutSpec{Pin: v1alpha1.Digest(s.Previous.Digest)}, s.Previous.Digest, nil
+			}, activeIs)
+		},
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "take out what was asked for: what the source says counts again")
+	return c
+}
+
+// ask writes what a person wants and waits until it is so. An empty digest:
+// there is nothing to wait for.
+func (p Plugin) ask(ctx context.Context, want func(*v1alpha1.PolicyRolloutStatus) (v1alpha1.PolicyRolloutSpec, string, error),
+	done func(*v1alpha1.PolicyRolloutStatus, string) bool,
+) error {
+	client, err := p.connect()
+	if err != nil {
+		return err
+	}
+	seen, err := client.Rollout(ctx)
+	if err != nil {
+		return err
+	}
+	spec, digest, err := want(&seen.Status)
+	if err != nil {
+		return err
+	}
+	if err := client.AskRollout(ctx, seen, spec); err != nil {
+		return err
+	}
+	if digest == "" {
+		fmt.Fprintln(p.Streams.Out, "nothing is asked for any more: the source counts")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	for {
+		if done(&seen.Status, digest) {
+			fmt.Fprintln(p.Streams.Out, digest+" is "+standing(&seen.Status, digest))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return notYet(seen, digest)
+		case <-time.After(answerPoll):
+		}
+		if now, err := client.Rollout(ctx); err == nil {
+			seen = now
+		}
+	}
+}
+
+func standing(s *v1alpha1.PolicyRolloutStatus, digest string) string {
+	if activeIs(s, digest) {
+		return "in force"
+	}
+	return "discarded"
+}

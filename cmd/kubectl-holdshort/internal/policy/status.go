@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+)
+
+// followed is the condition that answers what people ask for.
+const followed = "SpecFollowed"
+
+func (p Plugin) status() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Say which policy is in force, what waits, and where the shadow differs",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := p.connect()
+			if err != nil {
+				return err
+			}
+			rollout, err := client.Rollout(c.Context())
+			if err != nil {
+				return err
+			}
+			printer{p.Streams.Out, p.Now()}.rollout(rollout)
+			return nil
+		},
+	}
+}
+
+func (p Plugin) connect() (*cluster.Client, error) {
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(config)
+}
+
+// printer writes a rollout for people.
+type printer struct {
+	out io.Writer
+	now time.Time
+}
+
+func (p printer) line(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+
+func (p printer) rollout(r *v1alpha1.PolicyRollout) {
+	status := &r.Status
+	if status.Active == nil {
+		p.line("in force   nothing, so no Job starts")
+	} else {
+		p.revision("in force", status.Active)
+	}
+	if c := status.Candidate; c != nil {
+		p.revision("candidate", c)
+		if c.Verdict == v1alpha1.VerdictAwaitingApproval {
+			p.line("           Try: kubectl holdshort policy approve %s, or discard %s", c.Digest, c.Digest)
+		}
+	}
+	if status.Previous != nil {
+		p.revision("previous", status.Previous)
+	}
+	if status.Shadow != nil {
+		p.shadow(status.Shadow)
+	}
+	if asked := meta.FindStatusCondition(status.Conditions, followed); asked != nil {
+		p.line("asked      %s", asked.Message)
+	}
+}
+
+func (p printer) revision(as string, r *v1alpha1.Revision) {
+	p.line("%-10s %s  %s, %s ago, from %s", as, r.Digest, r.Verdict, duration.HumanDuration(p.now.Sub(r.Time.Time)), r.Source)
+	if r.Reason != "" {
+		p.line("           %s", r.Reason)
+	}
+	for _, problem := range r.Errors {
+		p.problem("error", problem)
+	}
+	for _, problem := range r.Warnings {
+		p.problem("warning", problem)
+	}
+	if t := r.Tests; t != nil {
+		p.line("           tests: %d passed, %d failed", t.Passed, t.Failed)
+	}
+	if f := r.Preflight; f != nil {
+		p.line("           tried on %d Jobs: %d %% would be harmed", f.Jobs, f.HarmedPercent)
+		for _, change := range f.Changes {
+			p.line("             %s: %d", change.Kind, change.Count)
+			for _, example := range change.Examples {
+				p.line("               %s", example)
+			}
+		}
+	}
+}
+
+func (p printer) problem(kind string, found v1alpha1.PolicyProblem) {
+	text := fmt.Sprintf("%s: %s: %s", kind, found.At, found.Message)
+	if found.Try != "" {
+		text += ". Try: " + found.Try
+	}
+	p.line("           %s", text)
+}
+
+func (p printer) shadow(s *v1alpha1.ShadowStatus) {
+	p.revision("shadow", &s.Revision)
+	if s.Verdict != v1alpha1.VerdictShadow {
+		return
+	}
+	p.line("           %d decisions compared, %d dropped", s.Compared, s.Dropped)
+	for _, d := range s.Differences {
+		p.line("             %s: %d differ", d.Kind, d.Count)
+	}
+	for _, d := range s.Latest {
+		p.line("             %s: %s", d.Job, d.Kind)
+		p.line("               in force: %s", d.Active)
+		p.line("               shadow:   %s", d.Shadow)
+	}
+	p.line("           Try: kubectl holdshort policy promote %s", s.Digest)
+}
+
+// notYet says why what was asked for has not happened.
+func notYet(r *v1alpha1.PolicyRollout, digest string) error {
+	why := "the manager has not answered yet"
+	if asked := meta.FindStatusCondition(r.Status.Conditions, followed); asked != nil {
+		why = asked.Message
+	} else if c := r.Status.Candidate; c != nil && c.Digest == digest && len(c.Errors) > 0 {
+		why = c.Errors[0].At + ": " + c.Errors[0].Message
+	}
+	return failure.New("kubectl holdshort policy status", "%s: %s", digest, why)
+}
