@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // twentyModules is a bundle of 20 modules of about 30 lines, each with a deny
@@ -40,7 +41,8 @@ func BenchmarkClassify(b *testing.B) {
 	r := mustCompile(b, twentyModules())
 	in := job()
 	b.ReportAllocs()
-	for b.Loop() {
+	for i := 0; b.Loop(); i++ {
+		in.Workload.Namespace = fmt.Sprint("ns-", i) // so that no answer is shared
 		if _, err := r.Classify(context.Background(), in); err != nil {
 			b.Fatal(err)
 		}
@@ -51,7 +53,8 @@ func BenchmarkDeny(b *testing.B) {
 	r := mustCompile(b, twentyModules())
 	in := job()
 	b.ReportAllocs()
-	for b.Loop() {
+	for i := 0; b.Loop(); i++ {
+		in.Workload.Namespace = fmt.Sprint("ns-", i) // so that no answer is shared
 		if _, err := r.Deny(context.Background(), in); err != nil {
 			b.Fatal(err)
 		}
@@ -62,8 +65,33 @@ func BenchmarkWarn(b *testing.B) {
 	r := mustCompile(b, twentyModules())
 	in := job()
 	b.ReportAllocs()
-	for b.Loop() {
+	for i := 0; b.Loop(); i++ {
+		in.Workload.Namespace = fmt.Sprint("ns-", i) // so that no answer is shared
 		if _, err := r.Warn(context.Background(), in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkClassifyOfOneThatIsLikeAnother(b *testing.B) {
+	r := mustCompile(b, twentyModules())
+	in := job()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Classify(context.Background(), in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCatalog is 50 queues × 6 flavors × 3 resources, evaluated anew.
+func BenchmarkCatalog(b *testing.B) {
+	bundle := twentyModules()
+	bundle.Files["moving.rego"] = []byte("package holdshort.policy\n\ncatalog.queues := data.holdshort.config.queues if input.now_ns > 0\n")
+	r := mustCompile(b, bundle)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, err := r.EvaluateCatalog(context.Background(), time.Unix(int64(i)*60+60, 0), nil); err != nil {
 			b.Fatal(err)
 		}
 	}
