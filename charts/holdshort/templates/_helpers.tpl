@@ -69,3 +69,38 @@ older one keeps reporting its own.
 {{- else if eq $want "auto" -}}{{- $served -}}
 {{- end -}}
 {{- end -}}
+
+{{/* The manager's arguments about where the policy comes from. */}}
+{{- define "holdshort.policyArgs" -}}
+{{- with .Values.policy.configMaps }}
+{{- if .labelled }}
+- --policy-labelled
+{{- end }}
+{{- with .roots }}
+- {{ printf "--policy-roots=%s" (toJson .) | quote }}
+{{- end }}
+{{- end }}
+{{- with .Values.policy.bundle }}
+{{- if .url }}
+- {{ printf "--policy-url=%s" .url | quote }}
+- --policy-poll={{ int .pollSeconds }}s
+{{- if .credentialsSecret }}
+- --policy-credentials-dir=/etc/holdshort/policy-credentials
+{{- end }}
+{{- if .ca }}
+- --policy-ca-file=/etc/holdshort/policy-trust/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.policy.verification }}
+{{- if .keys }}
+- --policy-keys-dir=/etc/holdshort/policy-trust
+{{- end }}
+{{- if .required }}
+- --policy-signature-required
+{{- end }}
+{{- with .scope }}
+- {{ printf "--policy-signature-scope=%s" . | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
