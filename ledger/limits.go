@@ -30,6 +30,8 @@ const (
 	// ghostStands is how long the devices of a pod count as taken that was deleted
 	// by force while it ran: the API says that they are free, the machine may not.
 	ghostStands = 30 * time.Second
+	// roundMax is how long a round may take before the manager counts as unhealthy.
+	roundMax = time.Minute
 	// auditEvery is the slow full pass: a net under the wake-ups, and the
 	// book's check of itself.
 	auditEvery = time.Minute

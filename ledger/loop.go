@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -60,6 +61,7 @@ type Loop struct {
 	published map[string]*published // by queue
 	catalog   catalogState
 	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
+	began     atomic.Int64            // when the round that runs did, in nanoseconds; 0: none runs
 	synced    chan struct{}           // closed once everything was seen
 	since     time.Time               // when that was
 }
@@ -111,6 +113,16 @@ func (l *Loop) Synced() bool {
 	}
 }
 
+// Healthy tells whether the loop gets on: a round that does not end decides
+// nothing for anybody, and only a restart helps.
+func (l *Loop) Healthy() error {
+	began := l.began.Load()
+	if took := l.Now().Sub(time.Unix(0, began)); began != 0 && took > roundMax {
+		return fmt.Errorf("the ledger's round has not ended for %s", took.Round(time.Second))
+	}
+	return nil
+}
+
 // Start runs the loop until ctx ends. Nothing is decided before every watch has
 // delivered everything that there is: what runs is charged before anything new
 // is admitted.
@@ -149,6 +161,8 @@ func (l *Loop) Start(ctx context.Context) error {
 // stands if nothing else happens.
 func (l *Loop) round(ctx context.Context) time.Duration {
 	started := l.Now()
+	l.began.Store(started.UnixNano())
+	defer l.began.Store(0)
 	revision := l.Policy()
 	if revision != nil {
 		l.book.SetIgnored(revision.Catalog().Resources.Ignored)

@@ -338,3 +338,21 @@ func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
 	b.step()
 	b.wantAdmitted(map[string]bool{"full": true}) // it may start all the same
 }
+
+func TestARoundThatDoesNotEndIsUnhealthy(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.step()
+	b.now = b.now.Add(time.Hour)
+	if err := b.Healthy(); err != nil {
+		t.Errorf("between rounds: %v", err)
+	}
+	b.began.Store(b.now.UnixNano())
+	b.now = b.now.Add(roundMax)
+	if err := b.Healthy(); err != nil {
+		t.Errorf("during a round: %v", err)
+	}
+	b.now = b.now.Add(time.Second)
+	if b.Healthy() == nil {
+		t.Error("a round that does not end is healthy")
+	}
+}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"log/slog"
 	"time"
 
@@ -91,6 +92,9 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	})
 	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("alive", func(*http.Request) error { return loop.Healthy() }); err != nil {
 		return err
 	}
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {

@@ -74,10 +74,7 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy fun
 	if err := mgr.AddReadyzCheck("ready", ready); err != nil {
 		return err
 	}
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return tellReady(ctx, ready, logs.Ours) })); err != nil {
-		return err
-	}
-	return mgr.AddHealthzCheck("alive", healthz.Ping)
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return tellReady(ctx, ready, logs.Ours) }))
 }
 
 // tellReady says once in the log that the manager is ready, for whoever started
