@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -91,10 +91,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
 	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
-	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
-		return err
-	}
-	if err := mgr.AddHealthzCheck("alive", func(*http.Request) error { return loop.Healthy() }); err != nil {
+	if err := addLoop(mgr, loop); err != nil {
 		return err
 	}
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
@@ -107,6 +104,14 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		return portHint(fmt.Errorf("running: %w", err))
 	}
 	return nil
+}
+
+// addLoop runs the ledger, and has the manager's health depend on it.
+func addLoop(mgr manager.Manager, loop *ledger.Loop) error {
+	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
+		return err
+	}
+	return mgr.AddHealthzCheck("alive", func(*http.Request) error { return loop.Healthy() })
 }
 
 // restConfig loads the identity to act as.
