@@ -63,6 +63,8 @@ func waysRound() []attempt {
 		{"changing the reservation of a running Job", []string{"annotate", "--overwrite", "job", "runs", "holdshort.dev/reservation={}"}, "holdshort.dev/"},
 		{"removing the reservation of a running Job", []string{"annotate", "job", "runs", "holdshort.dev/reservation-"}, "holdshort.dev/"},
 		{"changing the arrival", []string{"annotate", "--overwrite", "job", "waits", "holdshort.dev/arrival=1"}, "holdshort.dev/"},
+		{"hiding a running Job behind a JobSet that is not there", mergePatch("runs", `{"metadata":{"ownerReferences":[`+absentJobSet+`]}}`), "leaves it only while it is suspended"},
+		{"hiding a waiting Job behind one, and lifting its suspension", mergePatch("waits", `{"metadata":{"ownerReferences":[`+absentJobSet+`]},"spec":{"suspend":false}}`), "suspen"},
 		{"changing the state", []string{"label", "--overwrite", "job", "waits", "holdshort.dev/state=admitted"}, "holdshort.dev/"},
 	}
 }
@@ -110,7 +112,7 @@ func standing(t *testing.T, ctx context.Context, s *stories.Scene, names ...stri
 		for _, key := range []string{"reservation", "arrival", "user", "injected"} {
 			all[name+" "+key] = found.Annotations["holdshort.dev/"+key]
 		}
-		all[name+" labels"] = found.Labels
+		all[name+" labels"], all[name+" owners"] = found.Labels, found.OwnerReferences
 		all[name+" suspend"], all[name+" parallelism"] = *found.Spec.Suspend, *found.Spec.Parallelism
 	}
 	return all
@@ -170,30 +172,6 @@ func TestS7DeletingAndAskingAgainDoesNotFreeWhatStillRuns(t *testing.T) {
 			}
 			must(t, s.Finished(ctx, "runs"))
 		})
-	}
-}
-
-func TestS7AnOwnerWithAWrongUIDHidesNothing(t *testing.T) {
-	ctx, s := scene(t, "guard", guardPolicy, guardLimits()...)
-	_, err := s.Apply(ctx, job{name: "runs", queue: "guard", pods: 4, gpus: 1}.yaml())
-	must(t, err)
-	must(t, s.Running(ctx, "runs", 4))
-	owned := strings.Replace(job{name: "owned", queue: "guard", pods: 1, gpus: 1}.yaml(), "  labels:\n",
-		"  ownerReferences:\n  - {apiVersion: batch/v1, kind: Job, name: runs, uid: 00000000-0000-0000-0000-000000000000, controller: true}\n  labels:\n", 1)
-	_, err = s.Apply(ctx, owned)
-	must(t, err)
-	// The garbage collector may delete it (its owner does not exist), but it never runs.
-	must(t, s.Eventually(ctx, "it waits or is collected", func(ctx context.Context) (bool, string) {
-		found, err := s.Job(ctx, "owned")
-		if err != nil {
-			return true, ""
-		}
-		return strings.HasPrefix(found.Annotations["holdshort.dev/message"], "WaitingForQuota"), fmt.Sprint(found.Annotations)
-	}))
-	pods, err := s.Pods(ctx, "owned")
-	must(t, err)
-	if len(pods) > 0 {
-		t.Errorf("it has %d pods", len(pods))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdshort/holdshort/test/plane/cluster"
 	"github.com/holdshort/holdshort/test/stories"
 )
@@ -42,6 +44,23 @@ func TestAnOlderServer(t *testing.T) {
 			_, err := s.Apply(ctx, manifest)
 			must(t, err)
 			must(t, s.Running(ctx, "again", 1))
+		}
+	})
+	t.Run("nor does it with the manager stopped: it is refused, and says how to pause", func(t *testing.T) {
+		ctx, s := on(t, env, "guard", guardPolicy)
+		manifest := job{name: "again", queue: "guard", pods: 1, gpus: 1, spec: "  suspend: true\n"}.yaml()
+		_, err := s.Apply(ctx, manifest)
+		must(t, err)
+		must(t, s.Running(ctx, "again", 1))
+		before := runsStill(t, ctx, s, "again")
+		s.Manager.Stop()
+		defer func() { must(t, s.Manager.Start(context.Background())) }()
+		for _, way := range [][]string{{"apply"}, {"apply", "--server-side", "--force-conflicts"}} {
+			out, err := s.KubectlIn(ctx, cluster.Alice, manifest, append([]string{"-n", s.NS, "-f", "-"}, way...)...)
+			answer("to pause the Job, set the annotation holdshort.dev/hold").check(t, out, err)
+			if diff := cmp.Diff(before, runsStill(t, ctx, s, "again")); diff != "" {
+				t.Errorf("%v disturbs the running Job (-before +after):\n%s", way, diff)
+			}
 		}
 	})
 	t.Run("forgeries at creation are without effect", func(t *testing.T) {

@@ -88,7 +88,7 @@ func (c *checker) lifts(e Event, before *batchv1.Job) charges {
 // are judged is judged too.
 func (c *checker) job(e Event, before *batchv1.Job) {
 	job := e.Job
-	if !c.rules.judges(job.Labels[policies.LabelQueue]) && (before == nil || !c.rules.judges(before.Labels[policies.LabelQueue])) {
+	if !c.rules.judges(queueOf(job)) && (before == nil || !c.rules.judges(queueOf(before))) {
 		return
 	}
 	s := c.story(job.UID)
@@ -99,7 +99,7 @@ func (c *checker) job(e Event, before *batchv1.Job) {
 		s.suspensions++
 	case suspended(job), over(job):
 	case before == nil && e.Change == Added:
-		c.report("authority", e, "created unsuspended, though in queue %q", job.Labels[policies.LabelQueue])
+		c.report("authority", e, "created unsuspended, though in queue %q", queueOf(job))
 	case before == nil:
 	case suspended(before):
 		s.lifts++
@@ -150,7 +150,7 @@ func (c *checker) pod(e Event, before *corev1.Pod) {
 	job := c.world.owner(pod)
 	queue := pod.Labels[policies.LabelQueue]
 	if job != nil {
-		queue = cmp.Or(queue, job.Labels[policies.LabelQueue])
+		queue = cmp.Or(queue, queueOf(job))
 	}
 	if !c.rules.judges(queue) {
 		return

@@ -107,6 +107,13 @@ func rewrote(from, to func(*batchv1.Job)) string {
 
 func lifted(job *batchv1.Job) { no := false; job.Spec.Suspend = &no }
 
+func ownedBy(apiVersion string) func(*batchv1.Job) {
+	yes := true
+	return func(job *batchv1.Job) {
+		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: "JobSet", Name: "set", UID: "set", Controller: &yes}}
+	}
+}
+
 func completed(job *batchv1.Job) {
 	job.Status.Succeeded = 2
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -196,6 +203,13 @@ func TestCheck(t *testing.T) {
 			name: "a Job that was created unsuspended was never held",
 			tape: new(tape).job(Added, queuedJob("a"), lifted),
 			want: []string{`authority: job/ns/a at version 1: created unsuspended, though in queue "research"`},
+		},
+		{
+			name: "one that follows its JobSet may be, one with any other owner may not",
+			tape: new(tape).
+				job(Added, queuedJob("a"), lifted, ownedBy("jobset.x-k8s.io/v1alpha2")).
+				job(Added, queuedJob("b"), lifted, ownedBy("jobset.example.com/v1")),
+			want: []string{`authority: job/ns/b at version 2: created unsuspended, though in queue "research"`},
 		},
 		{
 			name: "a lift needs the Job's own reservation",

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/component-helpers/resource"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // world is the objects at one moment of the history.
@@ -90,6 +92,15 @@ func count(list corev1.ResourceList) map[string]int64 {
 		}
 	}
 	return amounts
+}
+
+// queueOf a Job; none if it follows its JobSet.
+func queueOf(job *batchv1.Job) string {
+	owner := metav1.GetControllerOf(job)
+	if owner != nil && owner.Kind == "JobSet" && strings.HasPrefix(owner.APIVersion, "jobset.x-k8s.io/") {
+		return ""
+	}
+	return job.Labels[policies.LabelQueue]
 }
 
 // suspended, the way the API server reads it.
