@@ -72,7 +72,12 @@ func TestS7APodElsewhereThatNamesAJobIsNotThatJobs(t *testing.T) {
 	ctx, s := scene(t, "guard", guardPolicy, guardLimits()...)
 	elsewhere := &stories.Scene{Env: s.Env, Teller: s.Teller, NS: "guard-2"}
 	must(t, s.Env.Namespace(ctx, elsewhere.NS))
-	t.Cleanup(func() { cleanUp(t, elsewhere) })
+	t.Cleanup(func() {
+		if _, err := elsewhere.Kubectl(context.WithoutCancel(ctx), "delete", "pods", "--all", "--grace-period=1", "--wait=false"); err != nil {
+			t.Error(err)
+		}
+		cleanUp(t, elsewhere)
+	})
 
 	_, err := s.Apply(ctx, job{name: "runs", queue: "guard", pods: 2, gpus: 1}.yaml())
 	must(t, err)
@@ -107,8 +112,6 @@ func TestS7APodElsewhereThatNamesAJobIsNotThatJobs(t *testing.T) {
 	for _, name := range []string{"runs", "waits"} {
 		must(t, elsewhere.PodRuns(ctx, name)) // all the while
 	}
-	_, err = elsewhere.Kubectl(ctx, "delete", "pods", "--all", "--grace-period=1", "--wait=false")
-	must(t, err)
 }
 
 // foreignPod names a Job elsewhere, by its name and UID, in every way in which a
@@ -118,10 +121,10 @@ kind: Pod
 metadata:
   name: %[1]s
   labels: {batch.kubernetes.io/controller-uid: %[2]s, controller-uid: %[2]s}
-  annotations: {plane.holdshort.dev/stop: 30s}
+  annotations: {plane.holdshort.dev/stop: 60s}
   ownerReferences: [{apiVersion: batch/v1, kind: Job, name: %[1]s, uid: %[2]s, controller: true}]
 spec:
   nodeName: node-1
-  terminationGracePeriodSeconds: 30
+  terminationGracePeriodSeconds: 60
   containers: [{name: main, image: main, resources: {limits: {nvidia.com/gpu: 2}}}]
 `
