@@ -15,8 +15,8 @@ const (
 	PollDefault = time.Minute
 	// A server that fails is asked again after a time that doubles, from the
 	// first of these to the second, or to the usual one where that is longer.
-	retryMin = 2 * time.Second
-	retryMax = 5 * time.Minute
+	firstRetry = 2 * time.Second
+	retryMax   = 5 * time.Minute
 	// fetchWithin is how long an answer may take, to its last byte.
 	fetchWithin = 30 * time.Second
 	// jitter is the part of a pause that is left to chance, so that the managers
@@ -107,7 +107,7 @@ func (h *HTTP) pause() time.Duration {
 	}
 	wait := poll
 	if h.failures > 0 {
-		wait = min(retryMin<<min(h.failures-1, 20), max(poll, retryMax))
+		wait = min(firstRetry<<min(h.failures-1, 20), max(poll, retryMax))
 	}
 	return shaken(wait)
 }

@@ -228,7 +228,7 @@ func TestNothingComesIntoForceBeforeSpecWasRead(t *testing.T) {
 	s := newStage(t)
 	first := s.Engine.Active().Digest()
 	deaf := &deafClient{Client: s.c}
-	s.Rollout.Client, s.heard = deaf, false
+	s.Client, s.heard = deaf, false
 	s.source.files["data.yaml"] = []byte(strings.Replace(goodData, "4}", "8}", 1))
 	s.look(t.Context())
 	if s.Engine.Active().Digest() != first || !s.again {

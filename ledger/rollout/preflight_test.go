@@ -132,7 +132,7 @@ func TestACandidateThatHarmsTooManyJobsNeedsApprovalOrIsRefused(t *testing.T) {
 	s.Gates.Live = func(context.Context) ([]Live, error) { return jobs, nil }
 	deny := []string{"no.rego", "package holdshort.policy\n\ndeny contains {\"code\": \"a.example/No\", \"message\": \"no\"} if input.workload.name == \"one\"\n"}
 
-	next := s.quota(8, deny...)
+	s.quota(8, deny...)
 	s.want(first.Digest(), v1alpha1.VerdictAwaitingApproval)
 	if flight := statusOf(t, s.c).Candidate.Preflight; flight == nil || flight.HarmedPercent != 50 || flight.Changes[0].Count != 1 {
 		t.Errorf("the pre-flight is shown as %+v, want half of two Jobs denied", flight)
@@ -141,7 +141,7 @@ func TestACandidateThatHarmsTooManyJobsNeedsApprovalOrIsRefused(t *testing.T) {
 	s.quota(9, deny...)
 	s.want(first.Digest(), v1alpha1.VerdictRejected)
 	s.Gates.Approval = ApprovalAuto
-	next = s.quota(10, deny...)
+	next := s.quota(10, deny...)
 	s.spec(v1alpha1.PolicyRolloutSpec{Approve: v1alpha1.Digest(next)})
 	s.want(next, "")
 }

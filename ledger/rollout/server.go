@@ -153,11 +153,11 @@ func (s Server) follow(to *url.URL, hops int, secret bool) error {
 
 // refusal is what is wrong with an answer, going by its head.
 func refusal(response *http.Response) error {
-	switch code := response.StatusCode; {
-	case code == http.StatusOK:
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("the server answers %s. Try: check the credentials", response.Status)
-	case code == http.StatusNotFound:
+	case http.StatusNotFound:
 		return fmt.Errorf("the server answers %s. Try: check the path in the URL", response.Status)
 	default:
 		return fmt.Errorf("the server answers %s; it is asked again", response.Status)

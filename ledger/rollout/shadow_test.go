@@ -22,7 +22,7 @@ func withShadow(t *testing.T) (*stage, *memory) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Rollout.Shadow = shadow
+	s.Shadow = shadow
 	return s, beside
 }
 
@@ -186,4 +186,3 @@ func TestAJobWithoutANameIsToldByItsNamespace(t *testing.T) {
 		t.Error("no shadow reads the Job")
 	}
 }
-

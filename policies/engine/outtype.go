@@ -50,6 +50,11 @@ func misfit(t types.Type, want shape) (got, try string) {
 		}
 		return "", ""
 	}
+	return misfitOf(t, want)
+}
+
+// misfitOf is misfit for a type that is none of several and has no name.
+func misfitOf(t types.Type, want shape) (got, try string) {
 	fits := false
 	switch want {
 	case shapeObject:

@@ -66,10 +66,10 @@ func Read(from io.Reader, f func(Record) error) error {
 	lines := bufio.NewReader(from)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return fmt.Errorf("reading records: %w", err)
 		}
-		last := err != nil
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			var record Record
 			decoder := json.NewDecoder(bytes.NewReader(line))

@@ -315,7 +315,9 @@ func TestPoliciesAreCheckedWhileTheyAreApplied(t *testing.T) {
 	config := render(t, "holdshort", "ns", "--set", "webhook.timeoutSeconds=1")["ValidatingWebhookConfiguration/holdshort-policies"]
 	hook := field(t, config, "webhooks").([]any)[0].(map[string]any)
 	got := []any{hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"], hook["objectSelector"], hook["namespaceSelector"]}
-	labels := func(key, value string) map[string]any { return map[string]any{"matchLabels": map[string]any{key: value}} }
+	labels := func(key, value string) map[string]any {
+		return map[string]any{"matchLabels": map[string]any{key: value}}
+	}
 	want := []any{"Ignore", "None", float64(3), labels("holdshort.dev/policy", "true"), labels("kubernetes.io/metadata.name", "ns")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the entry (-want +got):\n%s", diff)

@@ -109,7 +109,7 @@ deny contains lib.reason("team.example/Big", "at most 2 GPUs") if lib.total("nvi
 		must(t, os.MkdirAll(filepath.Join(folder, "new"), 0o755))
 		must(t, os.WriteFile(filepath.Join(folder, "new", name), []byte(text), 0o600))
 	}
-	out, err := s.Env.Plugin(ctx, cluster.Admin, "policy", "replay", file, "--bundle", filepath.Join(folder, "new"))
+	out, err := s.Plugin(ctx, cluster.Admin, "policy", "replay", file, "--bundle", filepath.Join(folder, "new"))
 	must(t, err)
 	if !strings.Contains(out, "no longer denied") || !strings.Contains(out, "deny of moving/big") {
 		t.Errorf("replay says\n%s", out)

@@ -99,7 +99,7 @@ func create(t *testing.T, ctx context.Context, s *stories.Scene, name, run strin
 	manifest := job{name: name, queue: "line", priority: class, pods: 1, gpus: 1, run: run}.yaml()
 	j := &batchv1.Job{}
 	must(t, yaml.Unmarshal([]byte(strings.TrimSuffix(manifest, "---\n")), j))
-	alice, err := kubernetes.NewForConfig(s.Env.Alice)
+	alice, err := kubernetes.NewForConfig(s.Alice)
 	must(t, err)
 	made, err := alice.BatchV1().Jobs(s.NS).Create(ctx, j, metav1.CreateOptions{})
 	must(t, err)

@@ -68,7 +68,7 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 		if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "roll/waits: team.example/No") || !strings.Contains(out, "approve "+next) {
 			t.Errorf("policy status prints:\n%s", out)
 		}
-		if out, err := s.Env.Plugin(ctx, cluster.Admin, "policy", "approve", "0123456789ab"); err == nil {
+		if out, err := s.Plugin(ctx, cluster.Admin, "policy", "approve", "0123456789ab"); err == nil {
 			t.Errorf("another digest was approved:\n%s", out)
 		}
 		if now := activeDigest(t, ctx, s.Env); now != first {

@@ -96,6 +96,10 @@ func requireRights(ctx context.Context, c client.Client) error {
 
 // portHint says what to do about a port that somebody else has.
 func portHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("running: %w", err)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w. Try: another port with --webhook-port, --health-address or --metrics-address", err)
 	}

@@ -100,10 +100,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
 		return err
 	}
-	if err := mgr.Start(ctx); err != nil {
-		return portHint(fmt.Errorf("running: %w", err))
-	}
-	return nil
+	return portHint(mgr.Start(ctx))
 }
 
 // addLoop runs the ledger, and has the manager's health depend on it.

@@ -47,8 +47,8 @@ type PolicySource struct {
 	PolicySignatureScope string `json:"policySignatureScope,omitempty"`
 }
 
-// pollMin keeps a server from being asked all the time.
-const pollMin = time.Second
+// shortestPoll keeps a server from being asked all the time.
+const shortestPoll = time.Second
 
 func (p *PolicySource) flags(f *flag.FlagSet) {
 	f.BoolVar(&p.PolicyLabelled, "policy-labelled", p.PolicyLabelled, "take ConfigMaps with the label "+rollout.PolicyLabel+"=true, too; they write what policy-roots grants")
@@ -76,7 +76,7 @@ func (c *Config) policyProblems() []error {
 		_, err := rollout.NewServer(c.PolicyURL, c.PolicyLoopbackHTTP)
 		check(err == nil, "policy-url", text(err))
 		check(c.PolicyDir == "" && !inConfigMaps, "policy-url", "the policy has one source. Try: without policy-dir and policy-config-maps")
-		check(c.PolicyPoll.Duration == 0 || c.PolicyPoll.Duration >= pollMin, "policy-poll", fmt.Sprintf("%v is too short. Try: 1s or more", c.PolicyPoll.Duration))
+		check(c.PolicyPoll.Duration == 0 || c.PolicyPoll.Duration >= shortestPoll, "policy-poll", fmt.Sprintf("%v is too short. Try: 1s or more", c.PolicyPoll.Duration))
 	}
 	const noServer = "there is no server that it is for. Try: --policy-url"
 	check(atServer || c.PolicyCredentialsDir == "", "policy-credentials-dir", noServer)

@@ -22,10 +22,10 @@ type board struct {
 	print  func(report.JobList) error
 }
 
-func newBoard(jobs []batchv1.Job, queues map[string]*v1alpha1.Queue, print func(report.JobList) error) *board {
+func newBoard(jobs []batchv1.Job, queues map[string]*v1alpha1.Queue, show func(report.JobList) error) *board {
 	b := &board{
 		jobs: map[string]batchv1.Job{}, queues: queues, shown: map[string]bool{}, said: news{},
-		wants: func(report.Job) bool { return true }, print: print,
+		wants: func(report.Job) bool { return true }, print: show,
 	}
 	for _, job := range jobs {
 		b.jobs[string(job.UID)] = job

@@ -46,7 +46,7 @@ func Print(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what Join made, not what is in it
+	if several, ok := err.(interface{ Unwrap() []error }); ok { // what Join made, not what is in it
 		for _, one := range several.Unwrap() {
 			Print(w, one)
 		}

@@ -20,13 +20,13 @@ const (
 
 func (p Plugin) approve() *cobra.Command {
 	return p.decision("approve", "Bring the candidate with this digest into force, though it awaits approval",
-		func(s *v1alpha1.PolicyRolloutStatus) string { return candidateOf(s) }, "candidate",
+		candidateOf, "candidate",
 		func(d v1alpha1.Digest) v1alpha1.PolicyRolloutSpec { return v1alpha1.PolicyRolloutSpec{Approve: d} }, activeIs)
 }
 
 func (p Plugin) discard() *cobra.Command {
 	return p.decision("discard", "Keep the candidate with this digest out, until the source is edited",
-		func(s *v1alpha1.PolicyRolloutStatus) string { return candidateOf(s) }, "candidate",
+		candidateOf, "candidate",
 		func(d v1alpha1.Digest) v1alpha1.PolicyRolloutSpec { return v1alpha1.PolicyRolloutSpec{Discard: d} },
 		func(s *v1alpha1.PolicyRolloutStatus, digest string) bool {
 			return s.Candidate != nil && s.Candidate.Digest == digest && s.Candidate.Verdict == v1alpha1.VerdictDiscarded

@@ -47,8 +47,8 @@ The manager stops an evaluation after 250 ms; what takes more than a millisecond
 	return c
 }
 
-// PolicyBench is what -o json shows.
-type PolicyBench struct {
+// policyBench is what -o json shows.
+type policyBench struct {
 	report.Kind
 	Bundle  string       `json:"bundle"`
 	Entries []BenchEntry `json:"entrypoints"`
@@ -80,7 +80,7 @@ func (p Plugin) runBench(ctx context.Context, dir string, f benchFlags) error {
 		return p.refusal(err, dir)
 	}
 	if f.format == render.FormatJSON {
-		document := PolicyBench{Kind: report.Kind{APIVersion: report.APIVersion, Kind: "PolicyBench"}, Bundle: dir}
+		document := policyBench{Kind: report.Kind{APIVersion: report.APIVersion, Kind: "PolicyBench"}, Bundle: dir}
 		for _, e := range entries {
 			entry := BenchEntry{Name: e.Name, Runs: e.Runs, MeanNS: e.Mean.Nanoseconds(), SlowestNS: e.Slowest.Nanoseconds()}
 			if e.Failed != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdshort/holdshort/policies/engine/author"
 )
 
-// PolicyCheck is what -o json shows.
-type PolicyCheck struct {
+// policyCheck is what -o json shows.
+type policyCheck struct {
 	report.Kind
 	Bundle   string    `json:"bundle"`
 	Digest   string    `json:"digest"` // the revision's name in the cluster
@@ -87,7 +87,7 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 func (p Plugin) printCheck(dir string, bundle engine.Bundle, verdict *author.Verdict, f checkFlags) error {
 	ok := len(verdict.Problems) == 0
 	if f.format == render.FormatJSON {
-		document := PolicyCheck{
+		document := policyCheck{
 			Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyCheck"},
 			Bundle: dir, Digest: bundle.Digest(), OK: ok,
 			Problems: problemsOf(verdict.Problems), Warnings: problemsOf(verdict.Warnings),

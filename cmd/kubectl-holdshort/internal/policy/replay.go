@@ -55,8 +55,8 @@ func oneFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// PolicyReplay is what -o json shows.
-type PolicyReplay struct {
+// policyReplay is what -o json shows.
+type policyReplay struct {
 	report.Kind
 	Bundle string `json:"bundle"`
 	*replay.Report
@@ -77,7 +77,7 @@ func (p Plugin) runReplay(ctx context.Context, name, dir, format string) error {
 		if err != nil {
 			return recordsFailure(err, name)
 		}
-		defer file.Close() // only read
+		defer func() { _ = file.Close() }() // only read
 		records = file
 	}
 	found, err := replay.Run(ctx, records, revision)
@@ -85,7 +85,7 @@ func (p Plugin) runReplay(ctx context.Context, name, dir, format string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if format == render.FormatJSON {
-		_, err := render.Document(p.Streams.Out, format, PolicyReplay{
+		_, err := render.Document(p.Streams.Out, format, policyReplay{
 			Kind: report.Kind{APIVersion: report.APIVersion, Kind: "PolicyReplay"}, Bundle: dir, Report: found})
 		return err
 	}

@@ -104,17 +104,17 @@ func rows(missed []author.RowRange) string {
 	return strings.Join(parts, ", ")
 }
 
-// PolicyTests is what -o json shows.
-type PolicyTests struct {
+// policyTests is what -o json shows.
+type policyTests struct {
 	report.Kind
 	Bundle   string           `json:"bundle"`
 	OK       bool             `json:"ok"`
-	Tests    []PolicyTest     `json:"tests"`
+	Tests    []policyTest     `json:"tests"`
 	Coverage *author.Coverage `json:"coverage,omitempty"`
 }
 
-// PolicyTest is one test.
-type PolicyTest struct {
+// policyTest is one test.
+type policyTest struct {
 	Package     string              `json:"package"`
 	Name        string              `json:"name"`
 	File        string              `json:"file"`
@@ -127,13 +127,13 @@ type PolicyTest struct {
 	Seconds     float64             `json:"seconds"`
 }
 
-func testDocument(dir string, tests *author.TestReport) PolicyTests {
-	document := PolicyTests{
+func testDocument(dir string, tests *author.TestReport) policyTests {
+	document := policyTests{
 		Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyTests"},
-		Bundle: dir, OK: tests.OK(), Tests: []PolicyTest{}, Coverage: tests.Coverage,
+		Bundle: dir, OK: tests.OK(), Tests: []policyTest{}, Coverage: tests.Coverage,
 	}
 	for _, r := range tests.Results {
-		document.Tests = append(document.Tests, PolicyTest{
+		document.Tests = append(document.Tests, policyTest{
 			Package: r.Package, Name: r.Name, File: r.File, Row: r.Row, Outcome: r.Outcome, Message: r.Message, Try: r.Try,
 			Differences: r.Differences, Output: r.Output, Seconds: r.Duration.Seconds(),
 		})
