@@ -24,8 +24,8 @@ unit: ## Vet and test the code without a cluster
 	go test ./...
 
 policy: ## Check, and test with OPA, the policies
-	$(TOOL) opa check --strict policies/default
-	$(TOOL) opa test policies/default
+	$(TOOL) opa check --strict policies/default policies/tests
+	$(TOOL) opa test policies/default policies/tests
 	@for readme in policies/bundles/*/README.md; do \
 	  test="$$(grep -m 1 '^opa test ' "$$readme")"; check="$${test/opa test/opa check --strict}"; \
 	  echo "$(TOOL) $$test"; $(TOOL) $$check && $(TOOL) $$test || exit 1; \
