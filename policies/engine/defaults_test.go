@@ -18,10 +18,14 @@ import (
 // defaultModules are the default rules with their tests, as stock OPA reads them.
 func defaultModules(t *testing.T) map[string]*ast.Module {
 	t.Helper()
-	folder := os.DirFS("../default")
-	found, err := fs.Glob(folder, "*.rego")
-	if err != nil {
-		t.Fatal(err)
+	folder := os.DirFS("..")
+	var found []string
+	for _, pattern := range []string{"default/*.rego", "tests/*.rego"} {
+		names, err := fs.Glob(folder, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, names...)
 	}
 	modules := map[string]*ast.Module{}
 	for _, name := range found {
@@ -35,7 +39,7 @@ func defaultModules(t *testing.T) map[string]*ast.Module {
 		}
 		modules[name] = module
 		if formatted, err := format.Source(name, text); err != nil || cmp.Diff(string(formatted), string(text)) != "" {
-			t.Errorf("%s is not formatted (%v). Try: opa fmt -w policies/default", name, err)
+			t.Errorf("%s is not formatted (%v). Try: opa fmt -w policies/default policies/tests", name, err)
 		}
 	}
 	return modules
