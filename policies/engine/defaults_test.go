@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,7 @@ func defaultModules(t *testing.T) map[string]*ast.Module {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		modules[name] = module
+		modules[path.Base(name)] = module
 		if formatted, err := format.Source(name, text); err != nil || cmp.Diff(string(formatted), string(text)) != "" {
 			t.Errorf("%s is not formatted (%v). Try: opa fmt -w policies/default policies/tests", name, err)
 		}
@@ -128,12 +129,15 @@ func TestStarterIsWhatTheChartShips(t *testing.T) {
 // with the embedded ones then.
 func TestLibraryAndDefaultsMayLieInTheBundle(t *testing.T) {
 	b := starter()
-	for name := range defaultModules(t) {
-		text, err := os.ReadFile("../default/" + name)
-		if err != nil {
-			t.Fatal(err)
+	if err := fs.WalkDir(policies.Defaults(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
+		text, err := fs.ReadFile(policies.Defaults(), name)
 		b.Files["vendor/"+name] = text
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 	in := job()
 	in.Workload.Labels[policies.LabelPriority] = "urgnt"
