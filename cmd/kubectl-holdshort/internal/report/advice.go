@@ -1,6 +1,8 @@
 package report
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/holdshort/holdshort/ledger/reason"
 )
 
@@ -29,6 +31,21 @@ func undecided(state string) string {
 		return reason.Of(reason.HeldByOwner).Advice
 	}
 	return "Nothing is decided yet; if that lasts longer than a few seconds, ask whether the manager runs."
+}
+
+// writeRefused is the reason of the ledger's event when the API server does not take
+// what it writes on a Job; what it would say cannot stand on the Job then.
+const writeRefused = "WriteRefused"
+
+// unwritable is the advice for a Job that carries no word of the ledger since it
+// takes none; empty if no event says so.
+func unwritable(events []corev1.Event) string {
+	for i := range events {
+		if own(&events[i]) && events[i].Reason == writeRefused {
+			return "The API server does not take what the queue writes on this Job, and the events say why. Try: shorten its annotations, or make the Job smaller."
+		}
+	}
+	return ""
 }
 
 // everRuns tells a Job that only has to wait from one that needs an edit, of

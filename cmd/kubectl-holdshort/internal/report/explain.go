@@ -74,6 +74,9 @@ func (x *JobExplanation) run(e Evidence) {
 // wait fills in what only a waiting Job has.
 func (x *JobExplanation) wait(e Evidence) {
 	x.Advice = advice(x.Code, x.State)
+	if text := unwritable(e.Events); x.Code == "" && text != "" {
+		x.Advice.Text = text
+	}
 	if e.Queue == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -138,5 +139,23 @@ func TestEventsOfOneSecondAreInTheOrderOfTheServer(t *testing.T) {
 	got := events(list)
 	if got[0].Reason != "Admitted" || got[1].Reason != "SuccessfulCreate" {
 		t.Errorf("%s before %s", got[0].Reason, got[1].Reason)
+	}
+}
+
+func TestAJobThatTakesNoWordOfTheLedgerIsNotTakenForAnUndecidedOne(t *testing.T) {
+	refused := corev1.Event{Reason: writeRefused, ReportingController: ownEvents}
+	x := JobExplanation{Job: Job{State: StateWaiting}}
+	x.wait(Evidence{Events: []corev1.Event{{Reason: "SuccessfulCreate"}}})
+	if !strings.Contains(x.Advice.Text, "whether the manager runs") {
+		t.Errorf("without a refusal the advice is %q", x.Advice.Text)
+	}
+	x.wait(Evidence{Events: []corev1.Event{{Reason: "SuccessfulCreate"}, refused}})
+	if !strings.Contains(x.Advice.Text, "shorten its annotations") {
+		t.Errorf("with one the advice is %q", x.Advice.Text)
+	}
+	x.Code = "WaitingForQuota"
+	x.wait(Evidence{Events: []corev1.Event{refused}})
+	if strings.Contains(x.Advice.Text, "shorten") {
+		t.Errorf("a Job that has a reason is told %q", x.Advice.Text)
 	}
 }
