@@ -229,12 +229,12 @@ func TestRecordsAreServedToReadersOnly(t *testing.T) {
 	recorder := newRecorder(t, record.Options{Size: 100})
 	ask(t, recorder.Observe, input())
 	answer := httptest.NewRecorder()
-	recorder.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/debug/decisions", http.NoBody))
+	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/decisions", http.NoBody))
 	if answer.Code != http.StatusOK || len(records(t, answer.Body.Bytes())) != 6 {
 		t.Errorf("status %d, %s", answer.Code, answer.Body)
 	}
 	answer = httptest.NewRecorder()
-	recorder.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/debug/decisions", http.NoBody))
+	recorder.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/debug/decisions", http.NoBody))
 	if answer.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST gives %d", answer.Code)
 	}

@@ -71,7 +71,7 @@ func owned(name, owner string) string {
 func TestS7APodElsewhereThatNamesAJobIsNotThatJobs(t *testing.T) {
 	ctx, s := scene(t, "guard", guardPolicy, guardLimits()...)
 	elsewhere := &stories.Scene{Env: s.Env, Teller: s.Teller, NS: "guard-2"}
-	must(t, s.Env.Namespace(ctx, elsewhere.NS))
+	must(t, s.Namespace(ctx, elsewhere.NS))
 	t.Cleanup(func() {
 		if _, err := elsewhere.Kubectl(context.WithoutCancel(ctx), "delete", "pods", "--all", "--grace-period=1", "--wait=false"); err != nil {
 			t.Error(err)
