@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // bundles are the ready-made policies, by name.
@@ -55,7 +56,7 @@ func TestReadyMadeBundlesAreTakenAndTheirTestsPass(t *testing.T) {
 			for _, problem := range verdict.Problems {
 				t.Errorf("refused: %s", problem)
 			}
-			if passed := verdict.Report.Count(author.Pass); passed < 3 || passed < len(verdict.Report.Results) {
+			if passed := verdict.Report.Count(testrun.Pass); passed < 3 || passed < len(verdict.Report.Results) {
 				t.Errorf("%d tests of %d pass, want all, and at least 3", passed, len(verdict.Report.Results))
 			}
 			warned := false

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // Approval says when a person has to approve a candidate.
@@ -67,34 +69,24 @@ type unavailable struct{ error }
 
 func (u unavailable) Unwrap() error { return u.error }
 
-// testCode is of problems that are failed tests.
-const testCode = "test_failed"
+// testsWithin is how long the tests of a bundle may take together.
+const testsWithin = 30 * time.Second
 
 // test runs the bundle's own tests.
 func (g *Gates) test(ctx context.Context, _, candidate *engine.Revision) error {
-	results, err := engine.RunTests(ctx, candidate.Bundle())
+	found, err := testrun.Run(ctx, candidate.Bundle(), testrun.Options{Within: testsWithin})
 	if err != nil {
 		return err
 	}
-	if len(results) == 0 {
+	if len(found.Results) == 0 {
 		if g.RequireTests {
-			return &engine.BundleError{Problems: []engine.Problem{{Code: testCode, Message: "the bundle has no tests",
+			return &engine.BundleError{Problems: []engine.Problem{{Code: testrun.CodeTest, Message: "the bundle has no tests",
 				Try: "a file such as policy_test.rego, or --require-policy-tests=false"}}}
 		}
 		return nil
 	}
-	g.report.tests = &v1alpha1.PolicyTests{}
-	var failed []engine.Problem
-	for _, r := range results {
-		switch {
-		case r.Passed:
-			g.report.tests.Passed++
-		case !r.Skipped:
-			g.report.tests.Failed++
-			failed = append(failed, engine.Problem{File: r.File, Row: r.Row, Code: testCode,
-				Message: fmt.Sprintf("%s fails: %s", r.Name, r.Message), Try: "mend the rule or the test"})
-		}
-	}
+	failed := found.Failures()
+	g.report.tests = &v1alpha1.PolicyTests{Passed: int64(found.Count(testrun.Pass)), Failed: int64(len(failed))}
 	if len(failed) > 0 {
 		return &engine.BundleError{Problems: failed}
 	}
@@ -152,7 +144,7 @@ func because(err error) string {
 		return "preflight"
 	case errors.As(err, &later):
 		return "unavailable"
-	case errors.As(err, &bad) && len(bad.Problems) > 0 && bad.Problems[0].Code == testCode:
+	case errors.As(err, &bad) && len(bad.Problems) > 0 && bad.Problems[0].Code == testrun.CodeTest:
 		return "tests"
 	case errors.As(err, &bad):
 		return "invalid"

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/test/golden"
 )
 
 // aQueue is a data.yaml with the flavors a and b and one queue of these lines.
@@ -133,7 +135,7 @@ func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
 	for _, warning := range r.Warnings() {
 		said.WriteString(warning.String() + "\n")
 	}
-	golden(t, "not_enforced.golden", said.String())
+	golden.Compare(t, *update, "not_enforced.golden", said.String())
 	queue := r.Catalog().Queues["p"]
 	limit := queue.Quota["a"]["slices"]
 	if diff := cmp.Diff([]int64{3, 4, 2, 1}, []int64{*queue.Weight, limit.Nominal, *limit.BorrowingLimit, *limit.LendingLimit}); diff != "" {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/holdshort/holdshort/test/golden"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -143,7 +141,7 @@ func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 			fmt.Fprintf(&all, "== %s\n%v\n\n", c.name, bad)
 		})
 	}
-	golden(t, "bad_bundles.golden", all.String())
+	golden.Compare(t, *update, "bad_bundles.golden", all.String())
 }
 
 // refusal compiles what must not compile.
@@ -155,24 +153,6 @@ func refusal(t *testing.T, b Bundle, o Options) *BundleError {
 		t.Fatalf("compiled, or failed otherwise: %v", err)
 	}
 	return bad
-}
-
-// golden compares with a file of testdata; -update writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v. Try: go test -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("differs from testdata/%s (-want +got); go test -update accepts it:\n%s", name, diff)
-	}
 }
 
 func TestSlowCatalogIsCutOffAtItsDeadline(t *testing.T) {

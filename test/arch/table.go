@@ -61,8 +61,14 @@ func contract() []Row {
 			Never:   "the ledger and Kubernetes: a policy can be tested with no cluster",
 		},
 		{
-			Package: "policies/engine/author", Duty: "what a policy's author needs: tests, coverage, lints, format, benchmarks, bundles to ship",
-			Ours: []string{"policies", "policies/engine"}, Third: []string{opa},
+			Package: "policies/engine/testrun", Duty: "runs the tests of a bundle, and says what did not hold and what they reach",
+			Ours: []string{"policies/engine"}, Third: []string{opa},
+			Without: plus(cluster(), kubeAPI),
+			Never:   "the ledger and Kubernetes, as the engine does; the manager and the plugin run tests alike",
+		},
+		{
+			Package: "policies/engine/author", Duty: "what a policy's author needs: lints, format, benchmarks, bundles to ship",
+			Ours: []string{"policies", "policies/engine", "policies/engine/testrun"}, Third: []string{opa},
 			Without: plus(cluster(), kubeAPI),
 			Never:   "the ledger and Kubernetes, as the engine does; it judges by the engine alone",
 		},
@@ -166,7 +172,7 @@ func shell() []Row {
 		},
 		{
 			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
-			Ours:  []string{"ledger/api/v1alpha1", "ledger/reason", "ledger/resource", "policies", "policies/engine"},
+			Ours:  []string{"ledger/api/v1alpha1", "ledger/reason", "ledger/resource", "policies", "policies/engine", "policies/engine/testrun"},
 			Third: plus(kube, logr, prometheus),
 			Never: "decide, book and the loop: a policy is judged by itself",
 		},
@@ -191,7 +197,7 @@ func shell() []Row {
 		},
 		{
 			Package: "webhook/policycheck", Duty: "compiles a policy while it is applied, and refuses what is wrong with it",
-			Ours: []string{"policies/engine"}, Third: kube,
+			Ours: []string{"policies/engine", "policies/engine/testrun"}, Third: kube,
 			Never: "the rollout and everything that puts a policy into force: it answers and changes nothing",
 		},
 		{
@@ -204,7 +210,7 @@ func shell() []Row {
 			Package: "cmd/kubectl-holdshort", Duty: "the kubectl plugin",
 			Ours: []string{
 				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
-				"policies/engine/author", "policies/record", "policies/replay",
+				"policies/engine/author", "policies/engine/testrun", "policies/record", "policies/replay",
 			},
 			Third: []string{
 				kubeAPI, machinery, clientGo, "k8s.io/cli-runtime", "github.com/spf13/cobra", "sigs.k8s.io/yaml", "golang.org/x/term",

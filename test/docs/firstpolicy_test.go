@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 const starter = "cmd/kubectl-holdshort/internal/policy/starter"
@@ -52,11 +53,11 @@ func TestTestInTheGuidePasses(t *testing.T) {
 	files := maps.Clone(bundle.Files)
 	delete(files, "gpus_test.rego")
 	files["guide_test.rego"] = []byte(text)
-	report, err := author.Test(t.Context(), engine.Bundle{Files: files}, author.TestOptions{})
+	report, err := testrun.Run(t.Context(), engine.Bundle{Files: files}, testrun.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Count(author.Pass) != 1 || !report.OK() {
+	if report.Count(testrun.Pass) != 1 || !report.OK() {
 		t.Errorf("the test of docs/test-policy.md: %+v", report.Results)
 	}
 }

@@ -23,6 +23,8 @@ const (
 	// deadline of one check. The API server waits a second longer: an answer in
 	// time that the edit was not checked beats none.
 	deadline = 2 * time.Second
+	// testing is how long of it the policy's own tests may take.
+	testing = time.Second
 	// lag is how long the cache may take to show what was applied just before,
 	// by the same command.
 	lag = 200 * time.Millisecond

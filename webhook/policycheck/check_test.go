@@ -159,6 +159,9 @@ func TestWhatPasses(t *testing.T) {
 		{"a repair, though what is elsewhere is still broken", map[string]files{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", configMap("a", broken, ""), configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
 		{"two that need each other", map[string]files{"b": {"data.yaml": flavorsOnly}}, "a b", nil, configMap("a", files{"data.yaml": queuesOnly}, ""), nil},
 		{"the first of two that need each other", nil, "a b", nil, configMap("a", files{"data.yaml": queuesOnly}, ""), []string{"without ConfigMap b", "a/data.yaml"}},
+		{"a test that passes", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "a_test.rego": "package a_test\n\ntest_a if true\n"}, ""), nil},
+		{"a test that fails", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "a_test.rego": "package a_test\n\ntest_a if 1 == 2\n"}, ""), []string{"until this is right, too: policy/a_test.rego:3: the test test_a fails"}},
+		{"a test that does not compile", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "a_test.rego": "package a_test\n\ntest_a if {\n"}, ""), []string{"until this is right, too: policy/a_test.rego:4: rego_parse_error"}},
 		{"an edit of something else", nil, "policy", configMap("policy", broken, ""), configMap("policy", broken, "2"), nil},
 		{"what the next version may know", nil, "policy", configMap("policy", files{"data.yaml": good}, "1"), configMap("policy", files{"data.yaml": negative}, "2"), []string{"holdshort goes from version 1 to 2"}},
 	} {

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // verdict is what came of a check, as problems of the policy.
 type verdict struct {
 	refused   []engine.Problem // what the edit gets wrong
-	elsewhere []engine.Problem // what was wrong without it, or cannot be judged yet
+	elsewhere []engine.Problem // what was wrong without it, cannot be judged yet, or a test has against it
 	doubtful  []engine.Problem // what the engine warns of, in the edited files
 	missing   []string         // ConfigMaps of the policy that are not there
 	binary    string           // the ConfigMap, if it has data that is no text
@@ -58,6 +59,7 @@ func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict,
 		v.doubtful = slices.DeleteFunc(revision.Warnings(), func(p engine.Problem) bool {
 			return p.File != "" && !in(change.name, p)
 		})
+		v.elsewhere = c.tested(ctx, revision)
 		return v, nil
 	}
 	before, err := c.wrongBefore(ctx, change, others, problems)
@@ -74,6 +76,24 @@ func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict,
 		}
 	}
 	return v, nil
+}
+
+// tested is what the policy's tests have against it. They refuse no edit: rule and
+// test may lie in two ConfigMaps, which are applied one after the other.
+func (c *Checker) tested(ctx context.Context, revision *engine.Revision) []engine.Problem {
+	ctx, cancel := context.WithTimeout(ctx, testing)
+	defer cancel()
+	report, err := testrun.Run(ctx, revision.Bundle(), testrun.Options{})
+	var bad *engine.BundleError
+	switch {
+	case ctx.Err() != nil:
+		return nil // the rollout has more time
+	case errors.As(err, &bad):
+		return bad.Problems
+	case err != nil:
+		return nil
+	}
+	return report.Failures()
 }
 
 // wrongBefore is what is wrong with the policy without the edit. It is only

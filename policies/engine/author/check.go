@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
-
-// CodeTest is the code of a problem that is a test which does not pass.
-const CodeTest = "test_failed"
 
 // Verdict is what the manager would say to a bundle, and what else could be
 // better. Without Problems it would put the bundle into force.
@@ -20,7 +17,7 @@ type Verdict struct {
 	Warnings []engine.Problem
 	// Revision is nil if the bundle does not compile.
 	Revision *engine.Revision
-	Report   *TestReport
+	Report   *testrun.Report
 }
 
 // Check judges a bundle. An error means that there is no verdict.
@@ -33,11 +30,11 @@ func Check(ctx context.Context, bundle engine.Bundle) (*Verdict, error) {
 	if err != nil {
 		return refused(err)
 	}
-	report, compiled, err := run(ctx, parts, TestOptions{Coverage: true})
+	report, compiled, err := testrun.RunParts(ctx, parts, testrun.Options{Coverage: true})
 	if err != nil {
 		return refused(err)
 	}
-	v := &Verdict{Revision: revision, Report: report, Problems: failures(report)}
+	v := &Verdict{Revision: revision, Report: report, Problems: report.Failures()}
 	parts.Quote(v.Problems)
 	lints := lint(parts, compiled, revision.Catalog(), report.Coverage)
 	parts.Quote(lints)
@@ -54,22 +51,4 @@ func refused(err error) (*Verdict, error) {
 		return &Verdict{Problems: bad.Problems}, nil
 	}
 	return nil, err
-}
-
-// failures are the tests that speak against a bundle.
-func failures(report *TestReport) []engine.Problem {
-	var found []engine.Problem
-	for _, r := range report.Results {
-		problem := engine.Problem{File: r.File, Row: r.Row, Code: CodeTest, Try: "kubectl holdshort policy test, which shows what differed"}
-		switch r.Outcome {
-		case Fail:
-			problem.Message = fmt.Sprintf("the test %s fails", r.Name)
-		case Broken:
-			problem.Message, problem.Try = fmt.Sprintf("the test %s gives no answer: %s", r.Name, r.Message), r.Try
-		case Pass, Skipped:
-			continue
-		}
-		found = append(found, problem)
-	}
-	return found
 }

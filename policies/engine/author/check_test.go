@@ -1,6 +1,7 @@
 package author
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/test/golden"
 )
+
+var update = flag.Bool("update", false, "write what is expected anew")
 
 const doubtful = `package holdshort.policy
 
@@ -82,7 +86,7 @@ func TestEachLintFindsWhatItIsFor(t *testing.T) {
 	if len(verdict.Problems) > 0 {
 		t.Fatalf("refused: %v", verdict.Problems)
 	}
-	golden(t, "lints.golden", list(verdict.Warnings))
+	golden.Compare(t, *update, "lints.golden", list(verdict.Warnings))
 }
 
 func list(problems []engine.Problem) string {
@@ -106,7 +110,7 @@ func TestClusterLintsCompareWithTheNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "cluster.golden", list(found))
+	golden.Compare(t, *update, "cluster.golden", list(found))
 }
 
 func TestAPolicyWithoutRulesHasNothingToLint(t *testing.T) {

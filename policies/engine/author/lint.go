@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // Codes of what is allowed and probably not meant.
@@ -24,7 +25,7 @@ const (
 
 // lint finds what is allowed and probably not meant. The compiled modules have
 // the same rules as the parts, with all names resolved.
-func lint(parts *engine.Parts, compiler *ast.Compiler, catalog *policies.Catalog, coverage *Coverage) []engine.Problem {
+func lint(parts *engine.Parts, compiler *ast.Compiler, catalog *policies.Catalog, coverage *testrun.Coverage) []engine.Problem {
 	found := slices.Concat(untitled(parts), untestedRules(coverage), unmentioned(parts, compiler, coverage), overlaps(parts, catalog))
 	for _, file := range slices.Sorted(maps.Keys(parts.Rules)) {
 		found = append(found, scans(parts.Rules[file])...)
@@ -71,7 +72,7 @@ func untitledRule(rule *ast.Rule, field string) engine.Problem {
 		"two lines above it: # METADATA and # title: WHAT IT IS FOR")
 }
 
-func untestedRules(coverage *Coverage) []engine.Problem {
+func untestedRules(coverage *testrun.Coverage) []engine.Problem {
 	var found []engine.Problem
 	for _, rule := range coverage.Untested {
 		found = append(found, engine.Problem{File: rule.File, Row: rule.Row, Code: LintUntested,
@@ -82,7 +83,7 @@ func untestedRules(coverage *Coverage) []engine.Problem {
 
 // unmentioned are reason codes that no test knows: one could change, and nobody
 // would notice. Rules that are not tested at all are told of already.
-func unmentioned(parts *engine.Parts, compiler *ast.Compiler, coverage *Coverage) []engine.Problem {
+func unmentioned(parts *engine.Parts, compiler *ast.Compiler, coverage *testrun.Coverage) []engine.Problem {
 	known := map[ast.String]bool{}
 	for _, module := range parts.Tests {
 		ast.WalkTerms(module, func(term *ast.Term) bool {
@@ -95,7 +96,7 @@ func unmentioned(parts *engine.Parts, compiler *ast.Compiler, coverage *Coverage
 	var found []engine.Problem
 	for _, file := range slices.Sorted(maps.Keys(parts.Rules)) {
 		for _, rule := range compiler.Modules[file].Rules {
-			if engine.FieldOf(rule) == "" || slices.ContainsFunc(coverage.Untested, func(u Rule) bool {
+			if engine.FieldOf(rule) == "" || slices.ContainsFunc(coverage.Untested, func(u testrun.Rule) bool {
 				return u.File == file && u.Row == rule.Location.Row
 			}) {
 				continue

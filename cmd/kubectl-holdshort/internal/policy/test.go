@@ -12,7 +12,7 @@ import (
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/policies/engine"
-	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 const formatJUnit = "junit"
@@ -49,7 +49,7 @@ stands in the default's place, as in the manager.`,
 	}
 	c.Flags().StringVarP(&f.format, "output", "o", "", "one of: json, junit")
 	c.Flags().StringVar(&f.run, "run", "", "only tests whose name, such as data.holdshort.policy_test.test_x, has a match for this regular expression")
-	c.Flags().DurationVar(&f.timeout, "timeout", author.DefaultTimeout, "how long one test may take")
+	c.Flags().DurationVar(&f.timeout, "timeout", testrun.DefaultTimeout, "how long one test may take")
 	c.Flags().BoolVar(&f.coverage, "coverage", false, "say which rows of the rules no test reaches")
 	c.Flags().Float64Var(&f.threshold, "threshold", 0, "fail if less than so many percent are covered; implies --coverage")
 	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "run the tests again at every change, until ^C")
@@ -57,8 +57,8 @@ stands in the default's place, as in the manager.`,
 	return c
 }
 
-func (f testFlags) options() (author.TestOptions, error) {
-	o := author.TestOptions{Timeout: f.timeout, Coverage: f.coverage || f.threshold > 0}
+func (f testFlags) options() (testrun.Options, error) {
+	o := testrun.Options{Timeout: f.timeout, Coverage: f.coverage || f.threshold > 0}
 	if f.timeout <= 0 {
 		return o, failure.New("--timeout 5s", "--timeout %s leaves no time", f.timeout)
 	}
@@ -94,12 +94,12 @@ func (p Plugin) runTest(ctx context.Context, dir string, f testFlags) error {
 	return p.testOnce(ctx, dir, bundle, f, options)
 }
 
-func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, f testFlags, options author.TestOptions) error {
+func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, f testFlags, options testrun.Options) error {
 	// The rules alone first: what is wrong with them is told as check tells it.
 	if _, err := engine.Compile(ctx, bundle, engine.Options{}); err != nil {
 		return p.refusal(err, dir)
 	}
-	tests, err := author.Test(ctx, bundle, options)
+	tests, err := testrun.Run(ctx, bundle, options)
 	if err != nil {
 		return p.refusal(err, dir)
 	}
@@ -113,10 +113,10 @@ func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, 
 }
 
 // testVerdict is what the exit code says.
-func testVerdict(dir string, tests *author.TestReport, f testFlags) error {
+func testVerdict(dir string, tests *testrun.Report, f testFlags) error {
 	if !tests.OK() {
 		return failure.New("the rule or the test, whichever is wrong; the manager refuses a policy whose tests fail",
-			"%s of %s failed", counted(tests.Count(author.Fail)+tests.Count(author.Broken), "test"), dir)
+			"%s of %s failed", counted(tests.Count(testrun.Fail)+tests.Count(testrun.Broken), "test"), dir)
 	}
 	if tests.Coverage != nil && tests.Coverage.Percent < f.threshold {
 		return failure.New("tests for the rows above", "%.1f %% is covered, and --threshold wants %g %%", tests.Coverage.Percent, f.threshold)
@@ -129,7 +129,7 @@ func testVerdict(dir string, tests *author.TestReport, f testFlags) error {
 const watchInterval = 300 * time.Millisecond
 
 // watchTests runs the tests at each change; what fails is printed and watched on.
-func (p Plugin) watchTests(ctx context.Context, dir string, f testFlags, options author.TestOptions) error {
+func (p Plugin) watchTests(ctx context.Context, dir string, f testFlags, options testrun.Options) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	last, first := "", true

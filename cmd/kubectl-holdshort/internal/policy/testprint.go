@@ -8,10 +8,10 @@ import (
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
-	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
-func (p Plugin) printTests(dir string, tests *author.TestReport, f testFlags) error {
+func (p Plugin) printTests(dir string, tests *testrun.Report, f testFlags) error {
 	switch f.format {
 	case render.FormatJSON:
 		_, err := render.Document(p.Streams.Out, f.format, testDocument(dir, tests))
@@ -33,12 +33,12 @@ func (p Plugin) printTests(dir string, tests *author.TestReport, f testFlags) er
 	return err
 }
 
-func summary(tests *author.TestReport) string {
-	parts := []string{fmt.Sprintf("%d passed", tests.Count(author.Pass))}
+func summary(tests *testrun.Report) string {
+	parts := []string{fmt.Sprintf("%d passed", tests.Count(testrun.Pass))}
 	for _, o := range []struct {
-		outcome author.Outcome
+		outcome testrun.Outcome
 		text    string
-	}{{author.Fail, "failed"}, {author.Broken, "gave no answer"}, {author.Skipped, "skipped"}} {
+	}{{testrun.Fail, "failed"}, {testrun.Broken, "gave no answer"}, {testrun.Skipped, "skipped"}} {
 		if n := tests.Count(o.outcome); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o.text))
 		}
@@ -46,8 +46,8 @@ func summary(tests *author.TestReport) string {
 	return strings.Join(parts, ", ")
 }
 
-func printTest(w io.Writer, r *author.TestResult, verbose bool) {
-	if r.Outcome == author.Pass && !verbose {
+func printTest(w io.Writer, r *testrun.Result, verbose bool) {
+	if r.Outcome == testrun.Pass && !verbose {
 		return
 	}
 	fmt.Fprintf(w, "%-5s %s:%d: %s\n", strings.ToUpper(string(r.Outcome)), r.File, r.Row, r.Name)
@@ -58,7 +58,7 @@ func printTest(w io.Writer, r *author.TestResult, verbose bool) {
 }
 
 // details say why a test did not pass.
-func details(r *author.TestResult) string {
+func details(r *testrun.Result) string {
 	var b strings.Builder
 	if r.Message != "" {
 		fmt.Fprintf(&b, "      %s. Try: %s\n", r.Message, r.Try)
@@ -80,7 +80,7 @@ func indent(text string) string {
 	return b.String()
 }
 
-func printCoverage(w io.Writer, c *author.Coverage) {
+func printCoverage(w io.Writer, c *testrun.Coverage) {
 	fmt.Fprintf(w, "%.1f %% of the rules' rows covered\n", c.Percent)
 	for _, f := range c.Files {
 		if len(f.Missed) > 0 {
@@ -92,7 +92,7 @@ func printCoverage(w io.Writer, c *author.Coverage) {
 	}
 }
 
-func rows(missed []author.RowRange) string {
+func rows(missed []testrun.RowRange) string {
 	var parts []string
 	for _, m := range missed {
 		if m.From == m.To {
@@ -107,27 +107,27 @@ func rows(missed []author.RowRange) string {
 // policyTests is what -o json shows.
 type policyTests struct {
 	report.Kind
-	Bundle   string           `json:"bundle"`
-	OK       bool             `json:"ok"`
-	Tests    []policyTest     `json:"tests"`
-	Coverage *author.Coverage `json:"coverage,omitempty"`
+	Bundle   string            `json:"bundle"`
+	OK       bool              `json:"ok"`
+	Tests    []policyTest      `json:"tests"`
+	Coverage *testrun.Coverage `json:"coverage,omitempty"`
 }
 
 // policyTest is one test.
 type policyTest struct {
-	Package     string              `json:"package"`
-	Name        string              `json:"name"`
-	File        string              `json:"file"`
-	Row         int                 `json:"row"`
-	Outcome     author.Outcome      `json:"outcome"` // pass, fail, error or skip
-	Message     string              `json:"message,omitempty"`
-	Try         string              `json:"try,omitempty"`
-	Differences []author.Difference `json:"differences,omitempty"`
-	Output      string              `json:"output,omitempty"`
-	Seconds     float64             `json:"seconds"`
+	Package     string               `json:"package"`
+	Name        string               `json:"name"`
+	File        string               `json:"file"`
+	Row         int                  `json:"row"`
+	Outcome     testrun.Outcome      `json:"outcome"` // pass, fail, error or skip
+	Message     string               `json:"message,omitempty"`
+	Try         string               `json:"try,omitempty"`
+	Differences []testrun.Difference `json:"differences,omitempty"`
+	Output      string               `json:"output,omitempty"`
+	Seconds     float64              `json:"seconds"`
 }
 
-func testDocument(dir string, tests *author.TestReport) policyTests {
+func testDocument(dir string, tests *testrun.Report) policyTests {
 	document := policyTests{
 		Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyTests"},
 		Bundle: dir, OK: tests.OK(), Tests: []policyTest{}, Coverage: tests.Coverage,
@@ -169,10 +169,10 @@ type junitText struct {
 	Text    string `xml:",chardata"`
 }
 
-func printJUnit(w io.Writer, dir string, tests *author.TestReport) error {
+func printJUnit(w io.Writer, dir string, tests *testrun.Report) error {
 	suite := junitSuite{
-		Name: dir, Tests: len(tests.Results), Failures: tests.Count(author.Fail),
-		Errors: tests.Count(author.Broken), Skipped: tests.Count(author.Skipped),
+		Name: dir, Tests: len(tests.Results), Failures: tests.Count(testrun.Fail),
+		Errors: tests.Count(testrun.Broken), Skipped: tests.Count(testrun.Skipped),
 	}
 	for i := range tests.Results {
 		r := &tests.Results[i]
@@ -181,13 +181,13 @@ func printJUnit(w io.Writer, dir string, tests *author.TestReport) error {
 			Seconds: fmt.Sprintf("%.6f", r.Duration.Seconds()),
 		}
 		switch r.Outcome {
-		case author.Fail:
+		case testrun.Fail:
 			c.Failure = &junitText{Message: fmt.Sprintf("%s:%d", r.File, r.Row), Text: details(r)}
-		case author.Broken:
+		case testrun.Broken:
 			c.Error = &junitText{Message: r.Message, Text: details(r)}
-		case author.Skipped:
+		case testrun.Skipped:
 			c.Skipped = &struct{}{}
-		case author.Pass:
+		case testrun.Pass:
 		}
 		suite.Cases = append(suite.Cases, c)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // shared is a buffer that one goroutine writes and another reads.
@@ -48,7 +48,7 @@ func TestWatchRunsTheTestsAgainWhenAFileChanges(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.watchTests(ctx, dir, testFlags{watch: true}, author.TestOptions{}) }()
+	go func() { ended <- p.watchTests(ctx, dir, testFlags{watch: true}, testrun.Options{}) }()
 	out.await(t, "3 passed\n")
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -1,4 +1,4 @@
-package author
+package testrun
 
 import (
 	"bytes"
@@ -24,83 +24,44 @@ import (
 // DefaultTimeout of one test.
 const DefaultTimeout = 5 * time.Second
 
-// TestOptions say which tests to run, and how.
-type TestOptions struct {
+// Options say which tests to run, and how.
+type Options struct {
 	// Run is matched against names such as data.holdshort.policy_test.test_x;
 	// nil runs all.
 	Run *regexp.Regexp
 	// Timeout of one test; DefaultTimeout if it is 0.
 	Timeout time.Duration
+	// Within is how long all of them may take together; 0: as long as it takes.
+	Within time.Duration
 	// Coverage says to count which rows of the rules the tests reach.
 	Coverage bool
 }
 
-// Outcome of a test.
-type Outcome string
-
-// The outcomes.
-const (
-	Pass    Outcome = "pass"
-	Fail    Outcome = "fail"
-	Broken  Outcome = "error" // it gave no answer
-	Skipped Outcome = "skip"
-)
-
-// TestResult is what became of one test, or of one case of a test with cases.
-type TestResult struct {
-	Package string
-	Name    string // test_x, or test_x/case
-	File    string
-	Row     int
-	Outcome Outcome
-	// Message and Try say why a test is Broken.
-	Message, Try string
-	// Differences say why it failed: first what of the test did not hold, then
-	// what of the rules.
-	Differences []Difference
-	Output      string // what it printed
-	Duration    time.Duration
-}
-
-// TestReport is a whole run, in the order of the files.
-type TestReport struct {
-	Results  []TestResult
-	Coverage *Coverage // nil if it was not asked for
-}
-
-// Count is how many tests have an outcome.
-func (r *TestReport) Count(o Outcome) int {
-	n := 0
-	for i := range r.Results {
-		if r.Results[i].Outcome == o {
-			n++
-		}
-	}
-	return n
-}
-
-// OK says whether nothing speaks against the policy.
-func (r *TestReport) OK() bool { return r.Count(Fail)+r.Count(Broken) == 0 }
-
-// Test runs the tests of a bundle, with library and defaults beside it as in
-// the manager. What is wrong with the bundle itself is an *engine.BundleError;
-// tests that fail are no error.
-func Test(ctx context.Context, bundle engine.Bundle, o TestOptions) (*TestReport, error) {
+// Run runs the tests of a bundle. What is wrong with the bundle itself is an
+// *engine.BundleError; tests that fail are no error.
+func Run(ctx context.Context, bundle engine.Bundle, o Options) (*Report, error) {
 	parts, err := engine.TakeApart(bundle)
 	if err != nil {
 		return nil, err
 	}
-	report, _, err := run(ctx, parts, o)
+	report, _, err := RunParts(ctx, parts, o)
 	return report, err
 }
 
-// run also gives what it compiled: rules, defaults and tests.
-func run(ctx context.Context, parts *engine.Parts, o TestOptions) (*TestReport, *ast.Compiler, error) {
+// RunParts is Run of a bundle that was taken apart. It also gives what it
+// compiled: rules, defaults and tests.
+func RunParts(ctx context.Context, parts *engine.Parts, o Options) (*Report, *ast.Compiler, error) {
 	r, err := newRunner(ctx, parts, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	report := &TestReport{}
+	limited := ctx
+	if o.Within > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, o.Within, allTooLong(o.Within))
+		defer cancel()
+	}
+	report := &Report{}
 	for _, file := range slices.Sorted(maps.Keys(parts.Tests)) {
 		for _, rule := range r.compiler.Modules[file].Rules {
 			if err := ctx.Err(); err != nil {
@@ -108,7 +69,7 @@ func run(ctx context.Context, parts *engine.Parts, o TestOptions) (*TestReport, 
 			}
 			t, ok := testOf(rule)
 			if ok && (o.Run == nil || o.Run.MatchString(t.ref)) {
-				report.Results = append(report.Results, r.run(ctx, t)...)
+				report.Results = append(report.Results, r.run(limited, t)...)
 			}
 		}
 	}
@@ -116,6 +77,13 @@ func run(ctx context.Context, parts *engine.Parts, o TestOptions) (*TestReport, 
 		report.Coverage = r.reached.coverage(parts)
 	}
 	return report, r.compiler, nil
+}
+
+// allTooLong ends the run of tests that take too long together.
+type allTooLong time.Duration
+
+func (a allTooLong) Error() string {
+	return fmt.Sprintf("the tests took longer than %s together and were stopped", time.Duration(a))
 }
 
 type runner struct {
@@ -129,11 +97,16 @@ type runner struct {
 // newRunner compiles rules and tests. OPA's own runner does it, since it makes
 // the cases of a test visible, but it runs none of them: its goroutines would
 // take the process along if a built-in panicked.
-func newRunner(ctx context.Context, parts *engine.Parts, o TestOptions) (*runner, error) {
+func newRunner(ctx context.Context, parts *engine.Parts, o Options) (r *runner, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			r, err = nil, parts.Refuse([]engine.Problem{{Code: engine.CodeInternal, Message: fmt.Sprintf("compiling the tests: panic: %v", caught)}})
+		}
+	}()
 	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).WithEnablePrintStatements(true)
 	compiler.SetErrorLimit(0)
 	nothing := ast.MustParseRef("data.holdshort.no.such.test")
-	_, err := tester.NewRunner().SetCompiler(compiler).SetModules(parts.All()).SetPrefixMatchers(nothing).RunTests(ctx, nil)
+	_, err = tester.NewRunner().SetCompiler(compiler).SetModules(parts.All()).SetPrefixMatchers(nothing).RunTests(ctx, nil)
 	if err != nil {
 		return nil, parts.Refuse(engine.FromOPA("", err))
 	}
@@ -145,7 +118,7 @@ func newRunner(ctx context.Context, parts *engine.Parts, o TestOptions) (*runner
 	if !ok {
 		return nil, errors.New("storing the data: it is no object")
 	}
-	r := &runner{parts: parts, compiler: compiler, store: inmem.NewFromASTObject(object), timeout: o.Timeout}
+	r = &runner{parts: parts, compiler: compiler, store: inmem.NewFromASTObject(object), timeout: o.Timeout}
 	if r.timeout <= 0 {
 		r.timeout = DefaultTimeout
 	}
@@ -181,10 +154,10 @@ func testOf(rule *ast.Rule) (test, bool) {
 	return test{}, false
 }
 
-func (r *runner) run(ctx context.Context, t test) []TestResult {
-	result := TestResult{Package: t.pkg, Name: t.name, File: t.rule.Location.File, Row: t.rule.Location.Row, Outcome: Skipped}
+func (r *runner) run(ctx context.Context, t test) []Result {
+	result := Result{Package: t.pkg, Name: t.name, File: t.rule.Location.File, Row: t.rule.Location.Row, Outcome: Skipped}
 	if t.skip {
-		return []TestResult{result}
+		return []Result{result}
 	}
 	var output bytes.Buffer
 	var cases *tester.TestQueryTracer
@@ -210,7 +183,7 @@ func (r *runner) run(ctx context.Context, t test) []TestResult {
 	default:
 		result.Outcome, result.Differences = Fail, r.differences(ctx, t)
 	}
-	return []TestResult{result}
+	return []Result{result}
 }
 
 // eval is the value of a test; nil if it is undefined.
@@ -240,11 +213,15 @@ func (r *runner) eval(ctx context.Context, t test, output *bytes.Buffer, tracers
 // explain says why a test gave no answer.
 func (r *runner) explain(ctx context.Context, err error) (message, try string) {
 	if topdown.IsCancel(err) || errors.Is(err, context.DeadlineExceeded) {
+		var all allTooLong
+		if errors.As(context.Cause(ctx), &all) {
+			return all.Error(), "fewer or smaller tests"
+		}
 		if ctx.Err() != nil {
-			return "it was interrupted", ""
+			return "it was interrupted", "the same once more"
 		}
 		return fmt.Sprintf("took longer than %s and was stopped", r.timeout),
-			"smaller numbers in the test, a lookup by key instead of a search in the rule, or more time (--timeout)"
+			"smaller numbers in the test, or a lookup by key instead of a search in the rule"
 	}
 	if strings.HasPrefix(err.Error(), "panic: ") {
 		return err.Error(), "an issue at holdshort's repository; the policy is not to blame"

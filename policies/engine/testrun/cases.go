@@ -1,4 +1,4 @@
-package author
+package testrun
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 //
 // A case that did not hold is missing from the value; that it was tried is in
 // the trace.
-func (r *runner) split(ctx context.Context, t test, whole TestResult, value any, trace []*topdown.Event) []TestResult {
+func (r *runner) split(ctx context.Context, t test, whole Result, value any, trace []*topdown.Event) []Result {
 	passed := map[string]bool{}
 	addCases(passed, "", value)
 	for _, event := range trace {
@@ -26,9 +26,9 @@ func (r *runner) split(ctx context.Context, t test, whole TestResult, value any,
 	}
 	if len(passed) == 0 {
 		whole.Outcome, whole.Differences = Fail, r.differences(ctx, t)
-		return []TestResult{whole}
+		return []Result{whole}
 	}
-	var results []TestResult
+	var results []Result
 	for _, name := range slices.Sorted(maps.Keys(passed)) {
 		result := whole
 		result.Name, result.Outcome = whole.Name+"/"+name, Pass

@@ -1,8 +1,9 @@
-package author
+package testrun
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,7 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/test/golden"
 )
+
+var update = flag.Bool("update", false, "write what is expected anew")
 
 const data = `holdshort:
   config:
@@ -90,14 +94,14 @@ todo_test_later if false
 `
 
 func TestEachWayToEndIsTold(t *testing.T) {
-	report, err := Test(t.Context(), bundleOf(rules, allKinds), TestOptions{Timeout: 300 * time.Millisecond, Coverage: true})
+	report, err := Run(t.Context(), bundleOf(rules, allKinds), Options{Timeout: 300 * time.Millisecond, Coverage: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "outcomes.golden", show(report))
+	golden.Compare(t, *update, "outcomes.golden", show(report))
 }
 
-func show(report *TestReport) string {
+func show(report *Report) string {
 	var b strings.Builder
 	for _, r := range report.Results {
 		fmt.Fprintf(&b, "%s:%d %s %s\n", r.File, r.Row, r.Name, r.Outcome)
@@ -117,7 +121,7 @@ func show(report *TestReport) string {
 }
 
 func TestOnlyTheNamedTestsRun(t *testing.T) {
-	report, err := Test(t.Context(), bundleOf(rules, allKinds), TestOptions{Run: regexp.MustCompile("big|prints")})
+	report, err := Run(t.Context(), bundleOf(rules, allKinds), Options{Run: regexp.MustCompile("big|prints")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +145,7 @@ func TestABrokenTestFileIsRefusedWithItsPlace(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Test(t.Context(), bundleOf(rules, c.tests), TestOptions{})
+			_, err := Run(t.Context(), bundleOf(rules, c.tests), Options{})
 			var bad *engine.BundleError
 			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v\nwant a BundleError with %q", err, c.want)
@@ -153,7 +157,66 @@ func TestABrokenTestFileIsRefusedWithItsPlace(t *testing.T) {
 func TestInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Test(ctx, bundleOf(rules, allKinds), TestOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, bundleOf(rules, allKinds), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was interrupted", err)
+	}
+}
+
+func TestLibraryAndDefaultsStandBesideTheBundle(t *testing.T) {
+	report, err := Run(t.Context(), bundleOf(rules, `import data.holdshort.lib
+
+test_default_of_the_queue if policy.classify.queue == "research" with input as job(4)
+
+test_library if lib.reason("a.example/X", "b").code == "a.example/X"
+`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Count(Pass) != 2 || !report.OK() {
+		t.Errorf("got\n%s\nwant both to pass", show(report))
+	}
+}
+
+func TestABundleWithoutTestsHasNoResults(t *testing.T) {
+	bundle := bundleOf(rules, "")
+	delete(bundle.Files, "limit_test.rego")
+	report, err := Run(t.Context(), bundle, Options{})
+	if err != nil || len(report.Results) > 0 {
+		t.Errorf("got %v and %v, want nothing", report, err)
+	}
+}
+
+func TestTestsThatTakeTooLongTogetherAreStoppedAndSaySo(t *testing.T) {
+	long := " if count([x | some x in numbers.range(1, 100000000); x < 0]) == 1\n\n"
+	begun := time.Now()
+	report, err := Run(t.Context(), bundleOf(rules, "test_one"+long+"test_two"+long+"test_three"+long), Options{Within: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		if r.Outcome != Broken || !strings.Contains(r.Message, "200ms together") {
+			t.Errorf("%s ended as %s: %s; want that all of them took too long", r.Name, r.Outcome, r.Message)
+		}
+	}
+	if took := time.Since(begun); len(report.Results) != 3 || took > DefaultTimeout {
+		t.Errorf("%d results after %s, want 3 at once", len(report.Results), took)
+	}
+}
+
+func TestAFailureSaysWhatDidNotHold(t *testing.T) {
+	report, err := Run(t.Context(), bundleOf(rules, "test_x if {\n\tsome n in [4]\n\tcount(policy.deny) == 1 with input as job(n)\n}\n\ntest_y if to_number(\"x\") == 3\n\ntodo_test_z if false\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range report.Failures() {
+		got = append(got, p.String())
+	}
+	want := []string{
+		"limit_test.rego:7: the test test_x fails: in row 9, count(policy.deny) == 1 with input as job(n) does not hold. Try: kubectl holdshort policy test, which shows what differed",
+		"limit_test.rego:12: the test test_y gives no answer: limit_test.rego:12: eval_builtin_error: to_number: strconv.ParseFloat: parsing \"x\": invalid syntax. Try: a test for what makes it fail: an error holds the Job",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("failures (-want +got)\n%s", diff)
 	}
 }
