@@ -44,6 +44,7 @@ type Gates struct {
 type report struct {
 	tests     *v1alpha1.PolicyTests
 	preflight *v1alpha1.Preflight
+	reads     []v1alpha1.PolicyReads
 }
 
 // List is the gates for engine.Options.
@@ -74,6 +75,7 @@ const testsWithin = 30 * time.Second
 
 // test runs the bundle's own tests.
 func (g *Gates) test(ctx context.Context, _, candidate *engine.Revision) error {
+	g.report.reads = readsOf(candidate)
 	found, err := testrun.Run(ctx, candidate.Bundle(), testrun.Options{Within: testsWithin})
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ import (
 // problemsMax bounds how many errors of a candidate are shown.
 const problemsMax = 20
 
+// readsMax bounds how many paths of one kind are shown that an entrypoint reads.
+const readsMax = 50
+
 // ConditionActive is true while the newest content of the source is in force.
 const ConditionActive = "PolicyActive"
 
@@ -34,13 +37,30 @@ type status struct {
 func shown(b engine.Bundle, verdict string, found report, now time.Time) *v1alpha1.Revision {
 	return &v1alpha1.Revision{
 		Digest: b.Digest(), Source: b.Source, Time: metav1.NewTime(now), Verdict: verdict,
-		Tests: found.tests, Preflight: found.preflight,
+		Tests: found.tests, Preflight: found.preflight, Reads: found.reads,
 	}
+}
+
+// readsOf is what the rules of a revision read, as the status shows it.
+func readsOf(revision *engine.Revision) []v1alpha1.PolicyReads {
+	var list []v1alpha1.PolicyReads
+	for _, reads := range revision.Reads() {
+		list = append(list, v1alpha1.PolicyReads{Entrypoint: reads.Entrypoint, Input: fewPaths(reads.Input), Config: fewPaths(reads.Config)})
+	}
+	return list
+}
+
+// fewPaths bounds what one entrypoint may take of the status.
+func fewPaths(paths []string) []string {
+	if more := len(paths) - readsMax; more > 0 {
+		return append(slices.Clone(paths[:readsMax-1]), fmt.Sprintf("and %d more", more+1))
+	}
+	return paths
 }
 
 func (s *status) activated(revision *engine.Revision, found report, now time.Time) {
 	next := shown(revision.Bundle(), v1alpha1.VerdictActive, found, now)
-	next.Warnings = listed(revision.Warnings())
+	next.Warnings, next.Reads = listed(revision.Warnings()), readsOf(revision)
 	s.want.Previous, s.want.Active = s.want.Active, next
 	s.accepted("")
 	s.dirty = true

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -183,7 +182,11 @@ func (r *Revision) Reads() []Reads {
 	return all
 }
 
-// String is one line of a status.
+// String is one line of a status; the config's paths are cut to where they differ.
 func (r Reads) String() string {
-	return fmt.Sprintf("%s reads %s", r.Entrypoint, strings.Join(append(slices.Clone(r.Input), r.Config...), ", "))
+	paths := slices.Clone(r.Input)
+	for _, path := range r.Config {
+		paths = append(paths, strings.TrimPrefix(path, "data.holdshort."))
+	}
+	return r.Entrypoint + " reads " + strings.Join(paths, ", ")
 }

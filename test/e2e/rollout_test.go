@@ -65,7 +65,7 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 	t.Run("one that would deny the Job that waits needs approval of its own content", func(t *testing.T) {
 		must(t, s.SetPolicy(ctx, map[string]string{"data.yaml": good, "deny.rego": deny}))
 		next := candidateBecomes(t, ctx, s.Env, "AwaitingApproval")
-		if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "roll/waits: team.example/No") || !strings.Contains(out, "approve "+next) {
+		if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "roll/waits: team.example/No") || !strings.Contains(out, "approve "+next) || !strings.Contains(out, "deny reads input.workload.queue\n") {
 			t.Errorf("policy status prints:\n%s", out)
 		}
 		if out, err := s.Plugin(ctx, cluster.Admin, "policy", "approve", "0123456789ab"); err == nil {

@@ -71,6 +71,26 @@ type Revision struct {
 	// Preflight is what it would change for the Jobs that there are.
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`
+	// Reads is what its rules read, by entrypoint: an answer stands until
+	// something of it changes.
+	// +optional
+	// +listType=map
+	// +listMapKey=entrypoint
+	Reads []PolicyReads `json:"reads,omitempty"`
+}
+
+// PolicyReads is what the rules of one entrypoint read, through helpers too.
+type PolicyReads struct {
+	// Entrypoint: catalog, classify, deny and so on.
+	Entrypoint string `json:"entrypoint"`
+	// Input are paths such as input.workload.queue, at most 50.
+	// +optional
+	// +listType=atomic
+	Input []string `json:"input,omitempty"`
+	// Config are paths such as data.holdshort.config.classes, at most 50.
+	// +optional
+	// +listType=atomic
+	Config []string `json:"config,omitempty"`
 }
 
 // PolicyTests counts the tests of a bundle.

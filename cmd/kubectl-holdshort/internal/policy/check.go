@@ -24,6 +24,14 @@ type policyCheck struct {
 	OK       bool      `json:"ok"`
 	Problems []Problem `json:"problems"`
 	Warnings []Problem `json:"warnings"`
+	// Reads is what the rules of each entrypoint read, if the policy compiles.
+	Reads []policyReads `json:"reads,omitempty"`
+}
+
+type policyReads struct {
+	Entrypoint string   `json:"entrypoint"`
+	Input      []string `json:"input,omitempty"`
+	Config     []string `json:"config,omitempty"`
 }
 
 type checkFlags struct {
@@ -91,6 +99,11 @@ func (p Plugin) printCheck(dir string, bundle engine.Bundle, verdict *author.Ver
 			Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyCheck"},
 			Bundle: dir, Digest: bundle.Digest(), OK: ok,
 			Problems: problemsOf(verdict.Problems), Warnings: problemsOf(verdict.Warnings),
+		}
+		if verdict.Revision != nil {
+			for _, reads := range verdict.Revision.Reads() {
+				document.Reads = append(document.Reads, policyReads(reads))
+			}
 		}
 		if _, err := render.Document(p.Streams.Out, f.format, document); err != nil {
 			return err

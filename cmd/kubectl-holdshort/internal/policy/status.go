@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies/engine"
 )
 
 // followed is the condition that answers what people ask for.
@@ -67,7 +68,9 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 		}
 	}
 	if status.Previous != nil {
-		p.revision("previous", status.Previous)
+		before := *status.Previous
+		before.Reads = nil // it answers nothing
+		p.revision("previous", &before)
 	}
 	if status.Shadow != nil {
 		p.shadow(status.Shadow)
@@ -99,6 +102,9 @@ func (p printer) revision(as string, r *v1alpha1.Revision) {
 				p.line("               %s", example)
 			}
 		}
+	}
+	for _, reads := range r.Reads {
+		p.line("           %s", engine.Reads(reads))
 	}
 }
 
