@@ -60,6 +60,7 @@ type Loop struct {
 	admitted  *rate.Limiter         // events only
 	published map[string]*published // by queue
 	catalog   catalogState
+	beside    catalogState            // of the shadow
 	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
 	began     atomic.Int64            // when the round that runs did, in nanoseconds; 0: none runs
 	synced    chan struct{}           // closed once everything was seen
@@ -169,7 +170,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	}
 	news := l.inbox.take()
 	l.observe(news)
-	fresh := l.freshCatalog(ctx, revision, started)
+	fresh := l.freshCatalogs(ctx, revision, started)
 	plan := l.plan(ctx, revision, started)
 	l.answer(news.asked)
 	next := min(fresh, l.carryOut(plan, started))

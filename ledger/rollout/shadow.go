@@ -40,13 +40,21 @@ type Shadow struct {
 
 	revision atomic.Pointer[engine.Revision]
 	queue    chan Asked
+	moved    chan moved
 	tally    *tally
+}
+
+// moved is the time and the machines that a catalog may read.
+type moved struct {
+	revision *engine.Revision
+	now      time.Time
+	machines policies.CatalogCapacity
 }
 
 // NewShadow makes a shadow and registers its metrics.
 func NewShadow(source Source, policy func() *engine.Revision, now func() time.Time, registry prometheus.Registerer) (*Shadow, error) {
 	tally, err := newTally(now, registry)
-	return &Shadow{Source: source, Policy: policy, queue: make(chan Asked, askedMax), tally: tally}, err
+	return &Shadow{Source: source, Policy: policy, queue: make(chan Asked, askedMax), moved: make(chan moved, 1), tally: tally}, err
 }
 
 // Hear takes note of a decision, without waiting for anything. Where there is no
@@ -68,11 +76,26 @@ func (s *Shadow) Hear(a Asked) {
 
 // ReadsJob tells whether the shadow wants to see the raw Job.
 func (s *Shadow) ReadsJob() bool {
-	if s == nil {
-		return false
-	}
-	shadow := s.revision.Load()
+	shadow := s.Revision()
 	return shadow != nil && shadow.ReadsJob()
+}
+
+// Revision that is asked beside the one in force; nil if there is none.
+func (s *Shadow) Revision() *engine.Revision {
+	if s == nil {
+		return nil
+	}
+	return s.revision.Load()
+}
+
+// Refresh has the shadow's catalog evaluated again for a moment and the machines
+// that there are then, without waiting for it. Only one may call it.
+func (s *Shadow) Refresh(revision *engine.Revision, now time.Time, machines policies.CatalogCapacity) {
+	select {
+	case <-s.moved: // what waits is older
+	default:
+	}
+	s.moved <- moved{revision, now, machines}
 }
 
 // work compares what was heard, one after the other, until ctx ends.
@@ -81,10 +104,39 @@ func (s *Shadow) work(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case m := <-s.moved:
+			s.evaluate(ctx, m)
 		case a := <-s.queue:
+			select {
+			case m := <-s.moved: // it was there before what was heard since
+				s.evaluate(ctx, m)
+			default:
+			}
 			s.compare(ctx, a)
 		}
 	}
+}
+
+// evaluate the catalog. If it fails, the last good one stands, as it would if the
+// shadow were in force.
+func (s *Shadow) evaluate(ctx context.Context, m moved) {
+	if s.revision.Load() != m.revision {
+		return // it is another one meanwhile
+	}
+	err := s.evaluated(ctx, m)
+	if ctx.Err() == nil {
+		s.tally.catalog(m.revision.Digest(), err)
+	}
+}
+
+func (s *Shadow) evaluated(ctx context.Context, m moved) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r) // it stays a shadow, whatever it does
+		}
+	}()
+	_, err = m.revision.EvaluateCatalog(ctx, m.now, m.machines)
+	return err
 }
 
 // compare asks the shadow what the policy in force was asked. A decision of a

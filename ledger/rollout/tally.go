@@ -33,6 +33,8 @@ type tally struct {
 	kinds   map[string]int64
 	latest  []v1alpha1.Difference // the newest first
 	changed bool
+	failing string // the shadow whose catalog failed the last time,
+	failure string // and how
 }
 
 func newTally(now func() time.Time, registry prometheus.Registerer) (*tally, error) {
@@ -95,17 +97,33 @@ func (t *tally) list(d v1alpha1.Difference) {
 	t.latest = t.latest[:min(len(t.latest), latestMax)]
 }
 
+// catalog notes how the last evaluation of a shadow's catalog ended.
+func (t *tally) catalog(shadow string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failing, t.failure = shadow, ""
+	if err != nil {
+		t.failure = "its catalog could not be evaluated again, so its last good one stands: " + reason.Note(err.Error())
+	}
+}
+
 // tell writes the tally of two policies into the status, if there is news; what
 // is known of other ones is old.
 func (t *tally) tell(of pair, status *v1alpha1.ShadowStatus) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	failure := ""
+	if t.failing == of.shadow {
+		failure = t.failure
+	}
+	failed := status.Reason != failure
+	status.Reason = failure
 	if t.of != of {
-		news = status.Compared > 0
+		news = failed || status.Compared > 0
 		status.Compared, status.Dropped, status.Differences, status.Latest = 0, 0, nil, nil
 		return news
 	}
-	news, t.changed = t.changed, false
+	news, t.changed = failed || t.changed, false
 	status.Compared, status.Dropped, status.Differences = t.count, t.lost, nil
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
 		status.Differences = append(status.Differences, v1alpha1.DifferenceCount{Kind: kind, Count: t.kinds[kind]})

@@ -54,7 +54,8 @@ type Revision struct {
 	Time   metav1.Time `json:"time"`
 	// Verdict: Active, Rejected, AwaitingApproval, Discarded or Shadow.
 	Verdict string `json:"verdict"`
-	// Reason why it awaits approval or was discarded, in a sentence.
+	// Reason why it awaits approval or was discarded, or why the catalog of a
+	// shadow stands still, in a sentence.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// Errors by file:row, at most 20.
