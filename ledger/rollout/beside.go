@@ -109,6 +109,9 @@ func (r *Rollout) lookAtShadow(ctx context.Context) {
 	r.status.want.Shadow = &v1alpha1.ShadowStatus{Revision: *shown(bundle, v1alpha1.VerdictShadow, found, r.Now())}
 	if err != nil {
 		r.status.want.Shadow.Verdict, r.status.want.Shadow.Errors = v1alpha1.VerdictRejected, problems(err)
+		if len(bundle.Files) == 0 && isAway(err) {
+			r.status.want.Shadow.Verdict = v1alpha1.VerdictUnavailable
+		}
 		r.Log.Error(err, "the shadow policy is refused; nothing is compared with it")
 		return
 	}

@@ -35,6 +35,7 @@ type HTTP struct {
 	fetched  bool
 	etag     string
 	bundle   engine.Bundle // the last one that was whole
+	refused  engine.Bundle // what came with err; empty if nothing could be read
 	err      error         // of the last fetch
 	failures int           // fetches that failed since the last good one
 }
@@ -47,7 +48,7 @@ func (h *HTTP) Read(ctx context.Context) (engine.Bundle, error) {
 		h.fetch(ctx)
 	}
 	if h.err != nil {
-		return engine.Bundle{Source: h.Server.String()}, h.err
+		return engine.Bundle{Source: h.Server.String(), Files: h.refused.Files}, h.err
 	}
 	return h.bundle, nil
 }
@@ -83,11 +84,11 @@ func (h *HTTP) fetch(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // it says nothing about the server
 	}
-	h.fetched, h.err = true, err
+	h.fetched, h.err, h.refused = true, err, engine.Bundle{}
 	if err != nil {
 		// What was not whole must come again, whatever its ETag.
 		h.failures++
-		h.etag = ""
+		h.etag, h.refused = "", got.bundle
 		return
 	}
 	h.failures = 0

@@ -212,7 +212,7 @@ func TestARollbackWorksAfterARestartWithTheSourceGone(t *testing.T) {
 		t.Fatalf("after a restart, previous is %+v, want %s", previous, first)
 	}
 	s.spec(v1alpha1.PolicyRolloutSpec{Pin: v1alpha1.Digest(first)})
-	s.want(first, v1alpha1.VerdictRejected)
+	s.want(first, v1alpha1.VerdictUnavailable)
 }
 
 func TestAPinOnWhatIsNotKeptDoesNothingAndSaysSo(t *testing.T) {

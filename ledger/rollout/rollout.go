@@ -172,10 +172,15 @@ func (r *Rollout) look(ctx context.Context) {
 	r.lookAtShadow(ctx) // spec may promote it
 	held := r.follow(ctx)
 	bundle, err := r.Source.Read(ctx)
-	if err != nil {
+	switch {
+	case err != nil && isAway(err):
+		r.away(ctx, bundle.Source, err)
+		r.heed("")
+	case err != nil:
+		r.judged = "" // what comes after it has to be judged, even if it is what was before
 		r.refuse(ctx, bundle, err)
 		r.heed("")
-	} else {
+	default:
 		r.judge(ctx, bundle, held)
 	}
 	r.status.answered(r.answer)

@@ -98,7 +98,7 @@ func (s Server) get(ctx context.Context, etag string) (reply, error) {
 	}
 	bundle, err := engine.ReadArchive(s.String(), archive)
 	if err != nil {
-		return reply{}, fmt.Errorf("from %s: %w", s, kindOfContent(response, err))
+		return reply{bundle: bundle}, fmt.Errorf("from %s: %w", s, kindOfContent(response, err))
 	}
 	if name := bundle.Revision(); name != "" {
 		bundle.Source += fmt.Sprintf(", revision %.64q", name)

@@ -23,7 +23,13 @@ const folderPoll = time.Second
 type Folder string
 
 // Read implements Source.
-func (f Folder) Read(context.Context) (engine.Bundle, error) { return engine.ReadDir(string(f)) }
+func (f Folder) Read(context.Context) (engine.Bundle, error) {
+	bundle, err := engine.ReadDir(string(f))
+	if err != nil {
+		bundle.Source = "folder " + string(f)
+	}
+	return bundle, err
+}
 
 // Watch implements Source.
 func (f Folder) Watch(ctx context.Context, changed func()) error {

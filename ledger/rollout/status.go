@@ -35,10 +35,14 @@ type status struct {
 
 // shown is a revision as the status shows it.
 func shown(b engine.Bundle, verdict string, found report, now time.Time) *v1alpha1.Revision {
-	return &v1alpha1.Revision{
-		Digest: b.Digest(), Source: b.Source, Time: metav1.NewTime(now), Verdict: verdict,
+	next := &v1alpha1.Revision{
+		Source: b.Source, Time: metav1.NewTime(now), Verdict: verdict,
 		Tests: found.tests, Preflight: found.preflight, Reads: found.reads,
 	}
+	if len(b.Files) > 0 { // else nothing could be read
+		next.Digest = b.Digest()
+	}
+	return next
 }
 
 // readsOf is what the rules of a revision read, as the status shows it.
@@ -71,6 +75,9 @@ func (s *status) restored(revision *engine.Revision, previous *engine.Bundle, be
 	s.activated(revision, report{}, now)
 	if was := before.Active; was != nil && was.Digest == revision.Digest() {
 		s.want.Active = was
+	}
+	if was := before.Candidate; was != nil && was.Verdict == v1alpha1.VerdictUnavailable {
+		s.want.Candidate = was // since when, should it be so still
 	}
 	if previous == nil {
 		return

@@ -25,10 +25,11 @@ func ReadDir(folder string) (Bundle, error) {
 	if err := filepath.WalkDir(root, reader.visit); err != nil {
 		return Bundle{}, fmt.Errorf("reading bundle: %w", err)
 	}
+	bundle := Bundle{Source: "folder " + folder, Files: reader.files}
 	if len(reader.problems) > 0 {
-		return Bundle{}, newBundleError(reader.problems)
+		return bundle, newBundleError(reader.problems)
 	}
-	return Bundle{Source: "folder " + folder, Files: reader.files}, nil
+	return bundle, nil
 }
 
 func resolveRoot(folder string) (string, error) {
@@ -89,8 +90,7 @@ func (r *dirReader) add(name, relative string) error {
 		return nil
 	}
 	if problem, bad := misplaced(relative); bad {
-		r.problems = append(r.problems, problem)
-		return nil
+		r.problems = append(r.problems, problem) // read all the same, for the digest
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {

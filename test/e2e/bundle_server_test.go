@@ -161,6 +161,12 @@ func TestAPolicyOfAServerIsBelievedOnlyWithItsSignature(t *testing.T) {
 		return rolloutSays(ctx, s.Env, "{.status.candidate.errors}", fmt.Sprintf("fetching %s", server.URL))
 	}))
 	inForceStill("with the server gone")
+	if _, got := rolloutSays(ctx, s.Env, "{.status.candidate.verdict}/{.status.candidate.digest}", ""); got != "Unavailable/" {
+		t.Errorf("the candidate is %s, want that the source is unavailable, without a digest", got)
+	}
+	if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "source     unavailable for ") || !strings.Contains(out, "stays in force") {
+		t.Errorf("policy status prints:\n%s", out)
+	}
 	_, err = s.Apply(ctx, job{name: "second", queue: "bundle", pods: 2, gpus: 1, run: "5m"}.yaml())
 	must(t, err)
 	must(t, s.Running(ctx, "second", 2))

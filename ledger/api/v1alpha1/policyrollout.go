@@ -43,19 +43,24 @@ const (
 	VerdictAwaitingApproval = "AwaitingApproval"
 	VerdictDiscarded        = "Discarded"
 	VerdictShadow           = "Shadow"
+	// VerdictUnavailable: the source cannot be read, so there is nothing to judge.
+	VerdictUnavailable = "Unavailable"
 )
 
 // Revision is one policy bundle that was read.
 type Revision struct {
-	// Digest of its content.
-	Digest string `json:"digest"`
-	// Source it came from: a folder, or the ConfigMaps.
-	Source string      `json:"source"`
-	Time   metav1.Time `json:"time"`
-	// Verdict: Active, Rejected, AwaitingApproval, Discarded or Shadow.
+	// Digest of its content; none if nothing could be read.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// Source it came from: a folder, the ConfigMaps or a server.
+	Source string `json:"source"`
+	// Time of the verdict; for Unavailable, since when.
+	Time metav1.Time `json:"time"`
+	// Verdict: Active, Rejected, AwaitingApproval, Discarded, Shadow, or
+	// Unavailable if the source cannot be read.
 	Verdict string `json:"verdict"`
-	// Reason why it awaits approval or was discarded, or why the catalog of a
-	// shadow stands still, in a sentence.
+	// Reason why it awaits approval or was discarded, why the catalog of a shadow
+	// stands still, or what is in force while the source cannot be read.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// Errors by file:row, at most 20.

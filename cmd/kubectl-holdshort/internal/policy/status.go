@@ -61,7 +61,9 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 	} else {
 		p.revision("in force", status.Active)
 	}
-	if c := status.Candidate; c != nil {
+	if c := status.Candidate; c != nil && c.Verdict == v1alpha1.VerdictUnavailable {
+		p.source(c)
+	} else if c != nil {
 		p.revision("candidate", c)
 		if c.Verdict == v1alpha1.VerdictAwaitingApproval {
 			p.line("           Try: kubectl holdshort policy approve %s, or discard %s", c.Digest, c.Digest)
@@ -77,6 +79,14 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 	}
 	if asked := meta.FindStatusCondition(status.Conditions, followed); asked != nil {
 		p.line("asked      %s", asked.Message)
+	}
+}
+
+// source says that nothing is known of what it has.
+func (p printer) source(c *v1alpha1.Revision) {
+	p.line("source     unavailable for %s: %s; %s", duration.HumanDuration(p.now.Sub(c.Time.Time)), c.Source, c.Reason)
+	for _, problem := range c.Errors {
+		p.line("           error: %s", problem.Message)
 	}
 }
 
