@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
@@ -165,8 +166,8 @@ func (l *Loop) sayRefused(t *tracked, pause time.Duration, err error) {
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
 }
 
-// tell writes on Jobs why they wait: only when the code changed and has stood
-// for a moment, a few a second, heads of queues first (the order of the plan).
+// tell writes on Jobs why they wait: only when the code or the queue changed, and
+// the code has stood for a moment, a few a second, heads of queues first (the order of the plan).
 func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 	next := auditEvery
 	for i := range waiting {
@@ -179,7 +180,7 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 			t.waits, t.waitsSince = w.Reason.Code, now
 		}
 		label := state(w.Reason.Code)
-		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || (t.job.MessageCode == w.Reason.Code && t.job.State == label) {
+		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || says(t.job, w, label) {
 			continue
 		}
 		if muted := t.mutedTill.Sub(now); muted > 0 {
@@ -193,12 +194,17 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 		if !l.explain.AllowN(now, 1) {
 			return min(next, time.Second/explainPerSecond)
 		}
-		e := effect.Explain{Job: t.job, State: label, Reason: w.Reason}
+		e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
 		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 			return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 		})
 	}
 	return next
+}
+
+// says tells whether all that is to be said stands on the Job already.
+func says(job *demand.Job, w *decide.Waiting, label string) bool {
+	return job.MessageCode == w.Reason.Code && job.State == label && job.InQueue == job.Elsewhere(w.Queue)
 }
 
 // state is the label that goes with a reason.

@@ -17,6 +17,7 @@ const (
 	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation
 	AnnotationInjected    = Prefix + "injected"    // JSON: demand.Injected
 	AnnotationMessage     = Prefix + "message"     // why it waits
+	AnnotationInQueue     = Prefix + "in-queue"    // where it waits, if that is not what its label says
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
 	AnnotationFlavors     = Prefix + "flavors"     // on pods: resource → flavor, JSON
 )

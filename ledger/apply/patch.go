@@ -46,6 +46,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 			policies.AnnotationReservation: reservation,
 			policies.AnnotationInjected:    injected,
 			policies.AnnotationMessage:     nil,
+			policies.AnnotationInQueue:     nil, // the reservation names it
 			policies.AnnotationBackoff:     backoffAnnotation(job),
 			policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
 		}),
@@ -96,11 +97,16 @@ func UnstartPatch(job *batchv1.Job) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q},"status":{"startTime":null}}`, job.UID, job.ResourceVersion)
 }
 
-// ExplainPatch writes why a Job waits, and its arrival if the webhook never
-// stamped it.
+// ExplainPatch writes why a Job waits and in which queue, and its arrival if the
+// webhook never stamped it.
 func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {
+	var elsewhere any
+	if queue := explain.Job.Elsewhere(explain.Queue); queue != "" {
+		elsewhere = queue
+	}
 	return json.Marshal(object{"metadata": metadata(job, explain.State, object{
 		policies.AnnotationMessage: explain.Reason.Line(),
+		policies.AnnotationInQueue: elsewhere,
 		policies.AnnotationArrival: fmt.Sprint(explain.Job.Arrival.Stamp),
 	})})
 }

@@ -118,6 +118,23 @@ func TestAdmittingAgainOnAnotherFlavorLeavesNothingOfTheFirst(t *testing.T) {
 	}
 }
 
+func TestAWaitingJobSaysWhereThePolicyPutItIfItsLabelDoesNot(t *testing.T) {
+	job := userJob()
+	asked := &demand.Job{Queue: "research"}
+	for _, c := range []struct{ put, want string }{{"lab", "lab"}, {"research", ""}, {"lab", "lab"}, {"", ""}} {
+		patch, err := apply.ExplainPatch(job, effect.Explain{Job: asked, Queue: c.put})
+		job = patched(t, job, patch, err)
+		if got := job.Annotations[policies.AnnotationInQueue]; got != c.want {
+			t.Errorf("put into %q it says %q, want %q", c.put, got, c.want)
+		}
+	}
+	job.Annotations[policies.AnnotationInQueue] = "lab"
+	patch, err := apply.AdmitPatch(job, admission("h100"))
+	if got := patched(t, job, patch, err).Annotations[policies.AnnotationInQueue]; got != "" {
+		t.Errorf("admitted, it still says %q beside its reservation", got)
+	}
+}
+
 func TestAPatchHoldsOnlyForTheVersionItWasDecidedOn(t *testing.T) {
 	for name, patchOf := range map[string]func(*batchv1.Job) ([]byte, error){
 		"admit":   func(j *batchv1.Job) ([]byte, error) { return apply.AdmitPatch(j, admission("h100")) },

@@ -39,6 +39,9 @@ type Job struct {
 	State       string // the label's value
 	// MessageCode is the reason code that is written on the Job now.
 	MessageCode reason.Code
+	// InQueue is the queue that is written on it: where the policy put it, if
+	// that is not what its label says.
+	InQueue string
 
 	Active      int64 // pods that are neither terminal nor deleting
 	Terminating int64 // pods that are deleting and not yet gone
@@ -70,6 +73,14 @@ func CompareArrival(a, b *Job) int {
 		cmp.Compare(a.Arrival.Stamp, b.Arrival.Stamp),
 		cmp.Compare(a.UID, b.UID),
 	)
+}
+
+// Elsewhere is what InQueue should be for a Job in this queue.
+func (j *Job) Elsewhere(queue string) string {
+	if queue == j.Queue {
+		return ""
+	}
+	return queue
 }
 
 // Key is the Job's namespace/name, for people. The ledger's own key is the UID.

@@ -26,9 +26,11 @@ type Suspend struct {
 	Backoff *demand.Backoff // when it may try again; nil: at once
 }
 
-// Explain writes on the Job why it waits: only when the code changed.
+// Explain writes on the Job why it waits, and where: only when the code or the
+// queue changed.
 type Explain struct {
 	Job    *demand.Job
+	Queue  string // that the policy put it in; "" if that is not known
 	State  string // policies.StateQueued, …Held, …Rejected
 	Reason reason.Reason
 }

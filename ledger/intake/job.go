@@ -78,6 +78,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Backoff:         backoff(job),
 		State:           job.Labels[policies.LabelState],
 		MessageCode:     messageCode(job),
+		InQueue:         job.Annotations[policies.AnnotationInQueue],
 		Active:          max(0, int64(job.Status.Active)),
 		Terminating:     terminating(job),
 		Ended:           int64(job.Status.Succeeded) + int64(job.Status.Failed),

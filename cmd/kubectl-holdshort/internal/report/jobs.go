@@ -108,7 +108,7 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		Namespace: job.Namespace,
 		Name:      job.Name,
 		UID:       string(job.UID),
-		Queue:     queueOf(job, d),
+		Queue:     queueOf(d),
 		State:     state(job, d),
 		Reserved:  resource.List{},
 		Arrival:   time.Unix(0, d.Arrival.Effective).UTC(),
@@ -130,13 +130,14 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 	return row, d
 }
 
-// queueOf an admitted Job is the one that it was admitted to; else the label's,
-// which is empty or "auto" where the policy fills it in.
-func queueOf(job *batchv1.Job, d *demand.Job) string {
+// queueOf an admitted Job is the one that it was admitted to; else the one that
+// the policy put it in, if that is written on it, and the label's otherwise, which
+// may be empty or "auto" until the ledger has seen the Job.
+func queueOf(d *demand.Job) string {
 	if d.Reservation != nil {
 		return d.Reservation.Queue
 	}
-	return job.Labels[policies.LabelQueue]
+	return cmp.Or(d.InQueue, d.Queue)
 }
 
 // blind is what the plugin knows of the cluster beside the Job: nothing. So the
