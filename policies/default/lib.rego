@@ -26,6 +26,17 @@ annotation(key, otherwise) := object.get(input.workload.annotations, key, otherw
 total(resource) := 0 + object.get(input.workload.total, resource, 0)
 
 # METADATA
+# title: The priority that the workload's class gives
+# description: |
+#   That of the class which the label holdshort.dev/priority names; without one, the value of the pods' PriorityClass. It is
+#   what classify.priority is by default, for a rule of yours to add to.
+class_priority := data.holdshort.config.classes[label("holdshort.dev/priority", "")].priority
+
+class_priority := input.workload.priorityClassValue if {
+	not data.holdshort.config.classes[label("holdshort.dev/priority", "")]
+}
+
+# METADATA
 # title: Whether a queue's namespaces rule takes a namespace
 # description: Arguments are the queue's namespaces and input.namespace.
 accepts(rule, _) if rule.all == true

@@ -76,9 +76,25 @@ func TestClassNobodyKnowsIsWarnedOfAndHeldAndNeverTheLowest(t *testing.T) {
 	if r.HoldApplies(map[string]string{policies.LabelQueue: "default"}) {
 		t.Error("hold is asked about a Job without a priority class")
 	}
-	own := mustCompile(t, withRego("package holdshort.policy.classify\n\npriority := 1\n"))
-	if own.HasHold() || own.Catalog() == nil {
-		t.Error("a policy with a priority of its own still holds by class")
+}
+
+// Who only wants another priority does not mean to give up the protection.
+func TestClassNobodyKnowsIsHeldUnderAPriorityOfThePolicysOwn(t *testing.T) {
+	r := mustCompile(t, withRego("package holdshort.policy.classify\n\nimport data.holdshort.lib\n\npriority := lib.class_priority + 50\n"))
+	in := job()
+	in.Workload.Labels[policies.LabelPriority] = "urgnt"
+	for group, ask := range map[string]func(context.Context, *policies.Input) ([]policies.Reason, error){"hold": r.Hold, "warn": r.Warn} {
+		reasons, err := ask(t.Context(), in)
+		if err != nil || len(reasons) != 1 || reasons[0].Code != "holdshort.dev/UnknownClass" {
+			t.Errorf("%s = %v, %v; want UnknownClass", group, reasons, err)
+		}
+	}
+	in.Workload.Labels[policies.LabelPriority] = "urgent"
+	if verdict, err := r.Classify(t.Context(), in); err != nil || verdict.Priority != 1050 {
+		t.Errorf("verdict %+v, %v; want the class's 1000 and 50", verdict, err)
+	}
+	if r.HoldApplies(map[string]string{policies.LabelQueue: "default"}) {
+		t.Error("hold is asked about a Job without a priority class")
 	}
 }
 
