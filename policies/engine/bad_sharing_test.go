@@ -90,6 +90,58 @@ func badComparisons() []badBundle {
 	}
 }
 
+// badCustom has mistakes that only the values of the data show.
+func badCustom() []badBundle {
+	const head = "package holdshort.policy\n\nimport data.holdshort.lib\n\n"
+	deny := func(custom, body string) map[string][]byte {
+		return withCustom(custom, head+"deny contains lib.reason(\"a.b/C\", \"no\") if {\n\t"+body+"\n}\n")
+	}
+	return []badBundle{
+		{"a sum with a number in quotes of the data", withCustom(`{gold: "50"}`, head+"classify.priority := lib.class_priority + data.holdshort.config.custom.gold\n")},
+		{"an amount above a number in quotes of the data", deny(`{big: {gpus: "4"}}`, `lib.total("nvidia.com/gpu") > data.holdshort.config.custom.big.gpus`)},
+		{"the same with names for both", deny(`{big: {gpus: "4"}}`, "most := data.holdshort.config.custom.big.gpus\n\tasked := lib.total(\"nvidia.com/gpu\")\n\tasked > most")},
+		{"an amount above each of the numbers in quotes", deny(`{caps: {a: "4", b: "5"}}`, "some team, most in data.holdshort.config.custom.caps\n\tinput.workload.namespace == team\n\tlib.total(\"nvidia.com/gpu\") > most")},
+		{"an amount above that of the namespace", deny(`{caps: {a: {gpus: "4"}}}`, `lib.total("nvidia.com/gpu") > data.holdshort.config.custom.caps[input.workload.namespace].gpus`)},
+		{"an amount above one that a rule stands for", withCustom(`{big: {gpus: "4"}}`, head+"big := data.holdshort.config.custom.big\n\ndeny contains lib.reason(\"a.b/C\", \"no\") if lib.total(\"cpu\") > big.gpus\n")},
+		{"an amount above text", deny(`{most: four}`, `lib.total("cpu") > data.holdshort.config.custom.most`)},
+		{"an amount above one that is looked up", deny(`{most: "4"}`, `lib.total("cpu") > object.get(data.holdshort.config.custom, "most", 4)`)},
+		{"a label that equals a number of the data", deny(`{tier: 1}`, `input.workload.labels.tier == data.holdshort.config.custom.tier`)},
+		{"a number of the data where text belongs", deny(`{prefix: 7}`, `startswith(input.workload.name, data.holdshort.config.custom.prefix)`)},
+		{"a list of the data where a number belongs", deny(`{most: [4]}`, `lib.total("cpu") > data.holdshort.config.custom.most * 2`)},
+	}
+}
+
+func withCustom(custom, rego string) map[string][]byte {
+	bundle := withRego(rego)
+	bundle.Files["custom.data.yaml"] = []byte("holdshort: {config: {custom: " + custom + "}}\n")
+	return bundle.Files
+}
+
+func TestComparisonsThatTheDataAllowsAreNotRefused(t *testing.T) {
+	const head = "package holdshort.policy\n\nimport data.holdshort.lib\n\ndeny contains lib.reason(\"a.b/C\", \"no\") if {\n\t"
+	cases := []struct{ name, custom, body, warning string }{
+		{"a number", `{most: 4}`, `lib.total("cpu") > data.holdshort.config.custom.most`, ""},
+		{"one that is not there, with a default", `{}`, `lib.total("cpu") > object.get(data.holdshort.config.custom, "most", 4)`, ""},
+		{"a moment as text", `{from: "2026-12-20T00:00:00Z"}`, `lib.at(data.holdshort.config.custom.from) > 5`, ""},
+		{"text in quotes that is made a number", `{most: "4"}`, `lib.total("cpu") > to_number(data.holdshort.config.custom.most)`, ""},
+		{"text where the rule looks at the type first", `{most: unlimited}`, "is_number(data.holdshort.config.custom.most)\n\tlib.total(\"cpu\") > data.holdshort.config.custom.most", ""},
+		{"null", `{most: null}`, `lib.total("cpu") > data.holdshort.config.custom.most`, ""},
+		{"one of two in quotes", `{caps: {a: 4, b: "4"}}`, `lib.total("cpu") > data.holdshort.config.custom.caps[input.workload.namespace]`,
+			`policy.rego:6: lib.total("cpu") is a number and is compared with data.holdshort.config.custom.caps[input.workload.namespace], which is a number or a string. Try: custom.caps[…] without quotes in the data`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, warning := range mustCompile(t, Bundle{Files: withCustom(c.custom, head+c.body+"\n}\n")}).Warnings() {
+				got = append(got, warning.String())
+			}
+			if text := strings.Join(got, "\n"); text != c.warning {
+				t.Errorf("warnings\n%s\nwant\n%s", text, c.warning)
+			}
+		})
+	}
+}
+
 func TestComparisonsThatCanBeTrueAreNotRefused(t *testing.T) {
 	for name, body := range map[string]string{
 		"amounts with numbers":                     `input.workload.total["nvidia.com/gpu"] > 4`,

@@ -130,7 +130,7 @@ func badRego() []badBundle {
 
 func TestBadBundlesAreRefusedWithFileAndRow(t *testing.T) {
 	var all strings.Builder
-	for _, c := range slices.Concat(badData(), badSharing(), badRego(), badComparisons()) {
+	for _, c := range slices.Concat(badData(), badSharing(), badRego(), badComparisons(), badCustom()) {
 		t.Run(c.name, func(t *testing.T) {
 			bad := refusal(t, Bundle{Files: c.files}, Options{})
 			for _, p := range bad.Problems {

@@ -8,15 +8,19 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/types"
 
 	"github.com/holdshort/holdshort/policies"
 )
 
 // checkComparisons refuses comparisons that always have the same outcome, since
-// they compare a string with a number, and names that what a variable stands for
-// does not have. Rego is content with both: any string is more than any number.
-func checkComparisons(compiler *ast.Compiler) []Problem {
-	var problems []Problem
+// they compare a string with a number, built-ins that are given what they do not
+// take, and names that what a variable stands for does not have. Rego is content
+// with all of it: any string is more than any number, and what a built-in does
+// not take is an error only when a Job is asked about. What is so for some values
+// of the data alone is warned of: the rule may look at the type first.
+func checkComparisons(compiler *ast.Compiler, custom any) (problems, warnings []Problem) {
+	inferred := &inferences{compiler: compiler, custom: custom, done: map[*ast.Rule]*inference{}}
 	for _, module := range compiler.Modules {
 		if strings.HasPrefix(module.Package.Location.File, defaultsPrefix) {
 			continue
@@ -25,100 +29,203 @@ func checkComparisons(compiler *ast.Compiler) []Problem {
 			if strings.HasSuffix(rulePath(rule), locatedSuffix) {
 				continue
 			}
-			f := infer(compiler, rule)
+			c := &comparisons{inference: inferred.of(rule), asked: map[string]bool{}}
+			ast.WalkExprs(rule, c.note)
 			ast.WalkBodies(rule, func(body ast.Body) bool {
 				for _, expr := range body {
-					problems = append(problems, f.check(expr)...)
+					c.check(expr)
 				}
 				return false
 			})
+			problems, warnings = append(problems, c.problems...), append(warnings, c.warnings...)
 		}
 	}
 	sortProblems(problems)
-	return slices.Compact(problems)
+	sortProblems(warnings)
+	return slices.Compact(problems), slices.Compact(warnings)
 }
 
-func (f *inference) check(expr *ast.Expr) []Problem {
-	if len(expr.With) > 0 {
+// comparisons are those of one rule.
+type comparisons struct {
+	*inference
+	// asked are the paths of the data whose type the rule itself asks for.
+	asked              map[string]bool
+	problems, warnings []Problem
+}
+
+func (c *comparisons) note(expr *ast.Expr) bool {
+	if expr.IsCall() && len(expr.Operands()) > 0 &&
+		(strings.HasPrefix(expr.Operator().String(), "is_") || expr.Operator().String() == ast.TypeNameBuiltin.Name) {
+		c.asked[c.typeOf(expr.Operand(0)).path] = true
+	}
+	return false
+}
+
+// kinds of a term are unknown if the rule looks at them itself.
+func (c *comparisons) kinds(m meaning) []string {
+	if m.path != "" && c.asked[m.path] {
 		return nil
 	}
-	var problems []Problem
-	if message, try := f.mismatch(expr); message != "" {
-		problems = append(problems, problemAt(expr.Location, CodeType, message, try))
+	return m.kinds()
+}
+
+func (c *comparisons) check(expr *ast.Expr) {
+	if len(expr.With) > 0 {
+		return
+	}
+	if expr.IsCall() {
+		c.compare(expr)
+		c.call(expr)
 	}
 	ast.WalkRefs(expr, func(ref ast.Ref) bool {
-		if at, message, try := f.noField(ref); message != "" {
-			problems = append(problems, problemAt(at, CodeReads, message, try))
+		if at, message, try := c.noField(ref); message != "" {
+			c.problems = append(c.problems, problemAt(at, CodeReads, message, try))
 		}
 		return false
 	})
-	return problems
 }
 
-// mismatch is about a comparison of what can't be compared.
-func (f *inference) mismatch(expr *ast.Expr) (message, try string) {
-	comparisons := []string{ast.Equality.Name, ast.Equal.Name, ast.NotEqual.Name, ast.LessThan.Name,
+// clash tells of two kinds that do not go together: for all values, or for some.
+func (c *comparisons) clash(expr *ast.Expr, message, try string, all bool) {
+	if problem := problemAt(expr.Location, CodeType, message, try); all {
+		c.problems = append(c.problems, problem)
+	} else {
+		c.warnings = append(c.warnings, problem)
+	}
+}
+
+// compare is about a comparison of what can't be compared.
+func (c *comparisons) compare(expr *ast.Expr) {
+	operators := []string{ast.Equality.Name, ast.Equal.Name, ast.NotEqual.Name, ast.LessThan.Name,
 		ast.LessThanEq.Name, ast.GreaterThan.Name, ast.GreaterThanEq.Name}
-	if !expr.IsCall() || len(expr.Operands()) < 2 || !slices.Contains(comparisons, expr.Operator().String()) {
-		return "", ""
+	if len(expr.Operands()) < 2 || !slices.Contains(operators, expr.Operator().String()) {
+		return
 	}
 	a, b := expr.Operand(0), expr.Operand(1)
 	if ast.IsConstant(a.Value) {
 		a, b = b, a
 	}
-	left, right := kindOfType(f.typeOf(a)), kindOfType(f.typeOf(b))
-	if left == "" || right == "" || left == right {
-		return "", ""
+	left, right := c.typeOf(a), c.typeOf(b)
+	kinds, others := c.kinds(left), c.kinds(right)
+	if len(kinds) == 0 || len(others) == 0 || slices.Equal(kinds, others) || len(kinds) > 1 && len(others) > 1 {
+		return
 	}
-	message = fmt.Sprintf("%s is %s and is compared with %s, which is %s", f.text(a), left, f.text(b), right)
+	message := fmt.Sprintf("%s is %s and is compared with %s, which is %s",
+		c.text(a), strings.Join(kinds, " or "), c.text(b), strings.Join(others, " or "))
+	all := !slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(others, kind) })
 	constant, isText := b.Value.(ast.String)
-	if _, err := strconv.ParseInt(string(constant), 10, 64); isText && err == nil && left == "a number" {
-		return message, string(constant) + " without quotes"
+	_, err := strconv.ParseInt(string(constant), 10, 64)
+	try := "the same type on both sides"
+	switch {
+	case slices.Contains(kinds, "a string") && len(left.values) > 0 && slices.Contains(others, "a number"):
+		try = unquoted(left)
+	case slices.Contains(others, "a string") && len(right.values) > 0 && slices.Contains(kinds, "a number"):
+		try = unquoted(right)
+	case isText && err == nil && slices.Equal(kinds, []string{"a number"}):
+		try = string(constant) + " without quotes"
+	case slices.Equal(kinds, []string{"a string"}) && slices.Equal(others, []string{"a number"}):
+		try = "to_number(" + c.text(a) + ")"
 	}
-	if left == "a string" && right == "a number" {
-		return message, "to_number(" + f.text(a) + ")"
+	c.clash(expr, message, try, all)
+}
+
+// unquoted is how the data should have what it has as a string.
+func unquoted(m meaning) string {
+	if m.looksLikeNumbers() {
+		return m.path + " without quotes in the data"
 	}
-	return message, "the same type on both sides"
+	return "a number as " + m.path + " in the data"
+}
+
+// call is about a built-in that does not take what it is given.
+func (c *comparisons) call(expr *ast.Expr) {
+	builtin, known := ast.BuiltinMap[expr.Operator().String()]
+	if !known {
+		return
+	}
+	for i, wanted := range builtin.Decl.FuncArgs().Args {
+		if i >= len(expr.Operands()) {
+			return
+		}
+		operand := expr.Operand(i)
+		given := c.typeOf(operand)
+		kinds := c.kinds(given)
+		unfit := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return takes(wanted, kind) })
+		if len(unfit) == 0 {
+			continue
+		}
+		name := builtin.Name
+		if builtin.Infix != "" {
+			name = builtin.Infix
+		}
+		try := wantedKind(wanted)
+		switch number := takes(wanted, "a number"); {
+		case len(given.values) > 0 && number && slices.Contains(unfit, "a string"):
+			try = unquoted(given)
+		case len(given.values) > 0:
+			try = fmt.Sprintf("%s as %s in the data", wantedKind(wanted), given.path)
+		case number && slices.Contains(unfit, "a string"):
+			try = "to_number(" + c.text(operand) + ")"
+		}
+		c.clash(expr, fmt.Sprintf("%s is %s, and %s wants %s", c.text(operand), strings.Join(unfit, " or "), name, wantedKind(wanted)),
+			try, len(unfit) == len(kinds))
+	}
+}
+
+// allKinds are the forms of values that are told apart here.
+func allKinds() []string {
+	return []string{"a number", "a string", "true or false", "an array", "an object"}
+}
+
+func wantedKind(wanted types.Type) string {
+	kinds := slices.DeleteFunc(allKinds(), func(kind string) bool { return !takes(wanted, kind) })
+	if len(kinds) == 0 {
+		return types.Sprint(wanted)
+	}
+	return strings.Join(kinds, " or ")
+}
+
+// takes says whether a value of the kind can be of the type.
+func takes(t types.Type, kind string) bool {
+	switch t := t.(type) {
+	case *types.NamedType:
+		return takes(t.Type, kind)
+	case types.Any:
+		return len(t) == 0 || slices.ContainsFunc(t, func(one types.Type) bool { return takes(one, kind) })
+	case types.Number:
+		return kind == "a number"
+	case types.String:
+		return kind == "a string"
+	case types.Boolean:
+		return kind == "true or false"
+	case *types.Array:
+		return kind == "an array"
+	case *types.Object:
+		return kind == "an object"
+	case *types.Set, types.Null:
+		return false
+	}
+	return true
 }
 
 // noField is about a name that the object a variable stands for does not have.
 // Those of input and of data itself are found by what the rules read.
 func (f *inference) noField(ref ast.Ref) (at *ast.Location, message, try string) {
-	t, rest := f.root(ref)
+	m, rest := f.root(ref)
 	for i, element := range rest {
 		name, constant := element.Value.(ast.String)
-		if t == nil || t == reflect.TypeFor[policies.Input]() {
+		if m.t == nil || m.t == reflect.TypeFor[policies.Input]() {
 			return nil, "", ""
 		}
-		if t.Kind() == reflect.Struct && constant {
-			fields, names := structFields(t)
+		if m.t.Kind() == reflect.Struct && constant {
+			fields, names := structFields(m.t)
 			if _, there := fields[string(name)]; !there {
 				parent := ast.NewTerm(ref[:len(ref)-len(rest)+i])
 				message, try = noSuch(f.text(parent), string(name), names)
 				return element.Location, message, try
 			}
 		}
-		t = step(t, element)
+		m = f.step(m, element)
 	}
 	return nil, "", ""
-}
-
-// kindOfType is the form of a type in a policy.
-func kindOfType(t reflect.Type) string {
-	if t == nil {
-		return ""
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Int64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	}
-	return ""
 }

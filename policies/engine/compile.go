@@ -178,6 +178,7 @@ func (b *build) compile(context.Context) []Problem {
 	known, _ := config.(map[string]any)
 	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
 	b.warnings = append(b.warnings, b.unusedRules()...)
-	problems = append(problems, checkComparisons(b.compiler)...)
+	clashes, doubts := checkComparisons(b.compiler, known["custom"])
+	problems, b.warnings = append(problems, clashes...), append(b.warnings, doubts...)
 	return append(problems, checkTypes(b.compiler)...)
 }

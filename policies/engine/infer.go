@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,21 +10,33 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// inference follows the contract's types through the variables of one rule. The
-// compiler does that too, but its schemas know nothing of what is kept by name:
-// an amount in input.workload.total, or a queue of the data, is anything to it.
+// inference follows the contract's types, and the values of the data, through the
+// variables of one rule. The compiler does that too, but its schemas know nothing
+// of what is kept by name: an amount in input.workload.total, a queue of the data,
+// or anything below custom, is anything to it.
 type inference struct {
-	compiler *ast.Compiler
-	vars     map[ast.Var]reflect.Type
+	*inferences
+	vars map[ast.Var]meaning
 	// meant is what the compiler's own variables stand for.
 	meant map[ast.Var]string
+}
+
+// inferences are those of the rules of a policy, each made once.
+type inferences struct {
+	compiler *ast.Compiler
+	custom   any // of the data
+	done     map[*ast.Rule]*inference
 }
 
 // mostPasses over one rule: the author of a policy decides how long it is.
 const mostPasses = 4
 
-func infer(compiler *ast.Compiler, rule *ast.Rule) *inference {
-	f := &inference{compiler: compiler, vars: map[ast.Var]reflect.Type{}, meant: map[ast.Var]string{}}
+func (i *inferences) of(rule *ast.Rule) *inference {
+	if f := i.done[rule]; f != nil {
+		return f
+	}
+	f := &inference{inferences: i, vars: map[ast.Var]meaning{}, meant: map[ast.Var]string{}}
+	i.done[rule] = f
 	// What is said before of a variable may follow from what is said after it. The
 	// compiler has sorted that within a body, so few passes are enough.
 	for pass, known := 0, -1; pass < mostPasses && known < len(f.vars); pass++ {
@@ -76,100 +87,82 @@ func (f *inference) remember(term, meant *ast.Term) {
 	}
 }
 
-func (f *inference) bind(term *ast.Term, t reflect.Type) {
+func (f *inference) bind(term *ast.Term, m meaning) {
 	name, ok := term.Value.(ast.Var)
-	if ok && t != nil && f.vars[name] == nil && !term.Equal(ast.InputRootDocument) && !term.Equal(ast.DefaultRootDocument) {
-		f.vars[name] = t
+	if ok && m.known() && !f.vars[name].known() && !term.Equal(ast.InputRootDocument) && !term.Equal(ast.DefaultRootDocument) {
+		f.vars[name] = m
 	}
 }
 
-// bindElement is what the key and the value of an element of t are.
-func (f *inference) bindElement(t reflect.Type, key, value *ast.Term) {
-	if t == nil || t.Kind() != reflect.Map && t.Kind() != reflect.Slice {
-		return
-	}
-	if key != nil && t.Kind() == reflect.Map {
-		f.bind(key, reflect.TypeFor[string]())
-	} else if key != nil {
-		f.bind(key, reflect.TypeFor[int64]())
+// bindElement is what the key and the value of an element of m are.
+func (f *inference) bindElement(m meaning, key, value *ast.Term) {
+	if key != nil {
+		f.bind(key, m.key())
 	}
 	if value != nil {
-		f.bind(value, known(t.Elem()))
+		f.bind(value, m.element())
 	}
 }
 
-// typeOf is nil where nothing is known.
-func (f *inference) typeOf(term *ast.Term) reflect.Type {
+// typeOf is unknown where nothing is known.
+func (f *inference) typeOf(term *ast.Term) meaning {
 	switch v := term.Value.(type) {
 	case ast.String:
-		return reflect.TypeFor[string]()
+		return typed[string]()
 	case ast.Number:
-		return reflect.TypeFor[int64]()
+		return typed[int64]()
 	case ast.Boolean:
-		return reflect.TypeFor[bool]()
+		return typed[bool]()
 	case ast.Var:
 		return f.vars[v]
 	case ast.Ref:
-		t, rest := f.root(v)
+		m, rest := f.root(v)
 		for _, element := range rest {
-			t = step(t, element)
+			m = f.step(m, element)
 		}
-		return t
+		return m
 	}
-	return nil
+	return meaning{}
 }
 
 // root is where a reference begins that leads to something of the contract.
-func (f *inference) root(ref ast.Ref) (reflect.Type, ast.Ref) {
+func (f *inference) root(ref ast.Ref) (meaning, ast.Ref) {
 	switch path := constantPath(ref); {
 	case ref[0].Equal(ast.InputRootDocument):
-		return reflect.TypeFor[policies.Input](), ref[1:]
+		return typed[policies.Input](), ref[1:]
 	case !ref[0].Equal(ast.DefaultRootDocument):
 		if name, ok := ref[0].Value.(ast.Var); ok {
 			return f.vars[name], ref[1:]
 		}
 	case len(path) >= 2 && slices.Equal(path[:2], []string{"holdshort", "config"}):
-		return reflect.TypeFor[policies.Config](), ref[3:]
+		return typed[policies.Config](), ref[3:]
+	default:
+		return f.ofRule(ref, len(path)+1)
 	}
-	return nil, nil
+	return meaning{}, nil
 }
 
-// step is the type of an element of t.
-func step(t reflect.Type, element *ast.Term) reflect.Type {
-	switch {
-	case t == nil:
-		return nil
-	case t.Kind() == reflect.Map, t.Kind() == reflect.Slice:
-		return known(t.Elem())
-	case t.Kind() != reflect.Struct:
-		return nil
-	}
-	name, constant := element.Value.(ast.String)
-	// What the catalog sees of the machines is not what hold sees.
-	if !constant || t == reflect.TypeFor[policies.Input]() && name == "capacity" {
-		return nil
-	}
-	for i := range t.NumField() {
-		if tag := t.Field(i).Tag.Get("json"); tag == string(name) || strings.HasPrefix(tag, string(name)+",") {
-			return known(t.Field(i).Type)
+// ofRule is the value of a rule that stands for one thing, such as
+//
+//	settings := data.holdshort.config.custom.order
+func (f *inference) ofRule(ref ast.Ref, constant int) (meaning, ast.Ref) {
+	for n := constant; n > 2; n-- {
+		rules := f.compiler.GetRulesExact(ref[:n])
+		if len(rules) == 0 {
+			continue
 		}
+		rule := rules[0]
+		if len(rules) > 1 || rule.Else != nil || rule.Default || len(rule.Head.Args) > 0 ||
+			rule.Head.DocKind() != ast.CompleteDoc || rule.Head.Value == nil {
+			return meaning{}, nil
+		}
+		return f.of(rule).typeOf(rule.Head.Value), ref[n:]
 	}
-	return nil
-}
-
-// known leaves out what has another form in data than in Go.
-func known(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == reflect.TypeFor[policies.Limit]() || t == reflect.TypeFor[policies.OrderKey]() || t.Kind() == reflect.Interface {
-		return nil
-	}
-	return t
+	return meaning{}, nil
 }
 
 // result is what a function gives.
-func (f *inference) result(operator ast.Ref, arguments []*ast.Term) reflect.Type {
+func (f *inference) result(operator ast.Ref, arguments []*ast.Term) meaning {
 	if operator.String() == ast.ObjectGet.Name && len(arguments) == 3 {
 		return f.found(arguments)
 	}
@@ -184,22 +177,26 @@ func (f *inference) result(operator ast.Ref, arguments []*ast.Term) reflect.Type
 	}
 	switch result.(type) {
 	case types.Number:
-		return reflect.TypeFor[int64]()
+		return typed[int64]()
 	case types.String:
-		return reflect.TypeFor[string]()
+		return typed[string]()
 	case types.Boolean:
-		return reflect.TypeFor[bool]()
+		return typed[bool]()
 	}
-	return nil
+	return meaning{}
 }
 
 // found is what object.get gives, if its default is of the same kind.
-func (f *inference) found(arguments []*ast.Term) reflect.Type {
-	t := step(f.typeOf(arguments[0]), arguments[1])
-	if otherwise := f.typeOf(arguments[2]); otherwise != nil && t != nil && otherwise.Kind() == t.Kind() {
-		return t
+func (f *inference) found(arguments []*ast.Term) meaning {
+	of := f.typeOf(arguments[0])
+	m := f.step(of, arguments[1])
+	if m.t == nil && m.known() && len(m.values) == len(of.values) {
+		return m // the default is never needed
 	}
-	return nil
+	if otherwise := f.typeOf(arguments[2]); m.known() && slices.Equal(otherwise.kinds(), m.kinds()) {
+		return m
+	}
+	return meaning{}
 }
 
 // text is a term as its author wrote it: the compiler has renamed the variables.
