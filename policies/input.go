@@ -117,6 +117,9 @@ type FlavorCapacity map[string]CapacityAmount
 // CapacityAmount is what the nodes of a flavor have of one resource.
 type CapacityAmount struct {
 	Allocatable int64 `json:"allocatable"`
+	// Unhealthy is what is built in and can't be given out: on nodes that are
+	// down or closed, and devices out of order.
+	Unhealthy   int64 `json:"unhealthy"`
 	Held        int64 `json:"held"`
 	Promised    int64 `json:"promised"`
 	Free        int64 `json:"free"`

@@ -9,12 +9,14 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
 
 func TestHoldIsAskedOnlyForWhatCouldStartAndKeepsItsRoom(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
+	w.node("down", 2, func(n *supply.Node) { n.Ready = false; n.Capacity = n.Allocatable })
 	w.in.AskHold = true
 	w.job("a", 2, 1)
 	w.job("b", 2, 1)
@@ -34,8 +36,9 @@ func TestHoldIsAskedOnlyForWhatCouldStartAndKeepsItsRoom(t *testing.T) {
 	if diff := cmp.Diff(want, got.AskUsage["uid-b"]); diff != "" {
 		t.Errorf("usage at the second ask counts the first (-want +got):\n%s", diff)
 	}
-	if c := got.AskCapacity["gpu"][gpu]; c.Allocatable != 8 || c.Promised != 4 {
-		t.Errorf("capacity: %+v", c)
+	capacity := policies.CapacityAmount{Allocatable: 8, Unhealthy: 2, Promised: 4, Free: 8, LargestSlot: 8}
+	if diff := cmp.Diff(capacity, got.AskCapacity["gpu"][gpu]); diff != "" {
+		t.Errorf("capacity (-want +got):\n%s", diff)
 	}
 
 	freeze := &reason.Reason{Code: reason.HeldByPolicy, Message: "ops.example/Freeze: no", Until: start + 60*second}

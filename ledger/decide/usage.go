@@ -198,9 +198,10 @@ func (p *planner) capacity() map[string]policies.FlavorCapacity {
 		amounts := policies.FlavorCapacity{}
 		for _, resourceName := range p.Snapshot.Resources() {
 			t := p.Snapshot.Room().Totals(shape, resourceName)
-			if t.Allocatable > 0 || t.Held > 0 {
+			unhealthy := p.Snapshot.Stock(shape, resourceName).Unhealthy
+			if t.Allocatable > 0 || t.Held > 0 || unhealthy > 0 {
 				amounts[resourceName] = policies.CapacityAmount{
-					Allocatable: t.Allocatable, Held: t.Held, Free: t.Free, LargestSlot: t.Largest,
+					Allocatable: t.Allocatable, Unhealthy: unhealthy, Held: t.Held, Free: t.Free, LargestSlot: t.Largest,
 					Promised: p.machines.promisedOf(shape, resourceName),
 				}
 			}
