@@ -77,7 +77,7 @@ func (l *Loop) evaluateCatalog(ctx context.Context, revision *engine.Revision, n
 	}
 	if l.catalog.failed != "" {
 		l.catalog.failed = ""
-		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+revision.Digest()+" has an answer again")
+		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+engine.Short(revision.Digest())+" has an answer again")
 	}
 	l.book.SetIgnored(catalog.Resources.Ignored)
 	for _, entrypoint := range []string{"classify", "deny"} {

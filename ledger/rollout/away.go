@@ -40,7 +40,7 @@ func (s *status) away(source string, err error, now time.Time) {
 	}
 	standing := "no policy is in force, so no Job starts"
 	if active := s.want.Active; active != nil {
-		standing = fmt.Sprintf("revision %s stays in force", active.Digest)
+		standing = fmt.Sprintf("revision %s stays in force", engine.Short(active.Digest))
 	}
 	s.want.Candidate = &v1alpha1.Revision{
 		Source: source, Time: since, Verdict: v1alpha1.VerdictUnavailable, Reason: standing,

@@ -156,7 +156,7 @@ func (r *Rollout) promote(ctx context.Context, digest string) (held string) {
 	if active == nil || active.Digest() != digest {
 		bundle, ok := r.shadowBundle(digest)
 		if !ok {
-			r.cannot("UnknownRevision", fmt.Sprintf("spec.promote: the shadow revision is not %s, so nothing is promoted", digest))
+			r.cannot("UnknownRevision", fmt.Sprintf("spec.promote: the shadow revision is not %s, so nothing is promoted", engine.Short(digest)))
 			return ""
 		}
 		if r.stuckAt(digest) {
@@ -174,8 +174,8 @@ func (r *Rollout) promote(ctx context.Context, digest string) (held string) {
 		}
 		r.inForce(ctx, active, revision, "PolicyPromoted", "is in force, promoted from the shadow")
 	}
-	r.answer = answer{true, "Promoted", "revision " + digest + " is promoted, until the source has the same content"}
-	return "revision " + digest + " is promoted and not in the source yet"
+	r.answer = answer{true, "Promoted", "revision " + engine.Short(digest) + " is promoted, until the source has the same content"}
+	return "revision " + engine.Short(digest) + " is promoted and not in the source yet"
 }
 
 func (r *Rollout) shadowBundle(digest string) (engine.Bundle, bool) {

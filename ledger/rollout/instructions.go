@@ -95,7 +95,7 @@ func (r *Rollout) pin(ctx context.Context, digest string) (held string) {
 	active := r.Engine.Active()
 	if active == nil || active.Digest() != digest {
 		if r.previous == nil || r.previous.Digest() != digest {
-			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so nothing is pinned", digest))
+			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so nothing is pinned", engine.Short(digest)))
 			return ""
 		}
 		if r.stuckAt(digest) {
@@ -110,8 +110,8 @@ func (r *Rollout) pin(ctx context.Context, digest string) (held string) {
 		}
 		r.inForce(ctx, active, revision, "PolicyRolledBack", "is in force again, pinned")
 	}
-	r.answer = answer{true, "Pinned", "revision " + digest + " is pinned"}
-	return "revision " + digest + " is pinned"
+	r.answer = answer{true, "Pinned", "revision " + engine.Short(digest) + " is pinned"}
+	return "revision " + engine.Short(digest) + " is pinned"
 }
 
 // heed tells what became of approve and discard, which are about a candidate;
@@ -128,7 +128,7 @@ func (r *Rollout) heed(candidate string) {
 	case spec.Approve != "" && string(spec.Approve) != candidate:
 		r.cannot("NothingToApprove", "spec.approve: "+noSuch(string(spec.Approve), candidate))
 	case spec.Discard != "" && string(spec.Discard) == active:
-		r.cannot("InForce", "spec.discard: "+active+" is in force already. Try: kubectl holdshort policy rollback")
+		r.cannot("InForce", "spec.discard: "+engine.Short(active)+" is in force already. Try: kubectl holdshort policy rollback")
 	case spec.Discard != "" && string(spec.Discard) != candidate:
 		r.cannot("NothingToDiscard", "spec.discard: "+noSuch(string(spec.Discard), candidate))
 	case spec.Promote != "" && candidate == "" && string(spec.Promote) == active:
@@ -138,7 +138,7 @@ func (r *Rollout) heed(candidate string) {
 
 func noSuch(digest, candidate string) string {
 	if candidate == "" {
-		return "there is no candidate, so nothing is done about " + digest
+		return "there is no candidate, so nothing is done about " + engine.Short(digest)
 	}
 	return "the candidate is " + candidate + ", not " + digest + ", so nothing is done"
 }

@@ -240,7 +240,7 @@ func (r *Rollout) inForce(ctx context.Context, before, revision *engine.Revision
 	for _, warning := range revision.Warnings() {
 		r.Log.Info("policy warning", "at", at(warning), "message", warning.Message, "try", warning.Try)
 	}
-	r.event(ctx, "Normal", why, "revision "+revision.Digest()+" "+note)
+	r.event(ctx, "Normal", why, "revision "+engine.Short(revision.Digest())+" "+note)
 }
 
 // refuse records a candidate that does not come into force; each error of the
@@ -256,7 +256,7 @@ func (r *Rollout) refuse(ctx context.Context, bundle engine.Bundle, err error) {
 	case errors.As(err, &wait):
 		r.status.waiting(bundle, wait.why, r.Gates.report, r.Now())
 		r.Log.Info("a policy awaits approval", "revision", bundle.Digest(), "why", wait.why)
-		r.event(ctx, "Normal", "PolicyAwaitsApproval", "revision "+bundle.Digest()+": "+wait.why+". Try: kubectl holdshort policy status")
+		r.event(ctx, "Normal", "PolicyAwaitsApproval", "revision "+engine.Short(bundle.Digest())+": "+wait.why+". Try: kubectl holdshort policy status")
 		r.count("awaiting", because(err))
 		return
 	case errors.As(err, new(unavailable)):
@@ -272,7 +272,7 @@ func (r *Rollout) refuse(ctx context.Context, bundle engine.Bundle, err error) {
 func (r *Rollout) discard(ctx context.Context, bundle engine.Bundle) {
 	r.told = ""
 	r.status.discarded(bundle, r.Now())
-	r.event(ctx, "Normal", "PolicyDiscarded", "revision "+bundle.Digest()+" is discarded, as spec asks")
+	r.event(ctx, "Normal", "PolicyDiscarded", "revision "+engine.Short(bundle.Digest())+" is discarded, as spec asks")
 	r.count("discarded", "asked")
 }
 

@@ -41,6 +41,7 @@ func shown(b engine.Bundle, verdict string, found report, now time.Time) *v1alph
 	}
 	if len(b.Files) > 0 { // else nothing could be read
 		next.Digest = b.Digest()
+		next.Short = engine.Short(next.Digest)
 	}
 	return next
 }

@@ -77,8 +77,15 @@ func (b Bundle) Digest() string {
 		fmt.Fprintf(sum, "%d %s %d ", len(name), name, len(b.Files[name]))
 		sum.Write(b.Files[name])
 	}
-	return hex.EncodeToString(sum.Sum(nil))[:12]
+	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// shortDigest is how much of a digest people read. It is too little to decide
+// by: a second bundle with the same beginning can be searched for.
+const shortDigest = 12
+
+// Short is the beginning of a digest, for people to read.
+func Short(digest string) string { return digest[:min(shortDigest, len(digest))] }
 
 // Size is the number of bytes of all files.
 func (b Bundle) Size() int {

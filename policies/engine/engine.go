@@ -66,7 +66,7 @@ func (e *Engine) activate(ctx context.Context, bundle Bundle, gates []Gate) (*Re
 	}
 	for _, gate := range gates {
 		if err := gate(ctx, old, candidate); err != nil {
-			return nil, fmt.Errorf("revision %s may not replace the one in force: %w", candidate.Digest(), err)
+			return nil, fmt.Errorf("revision %s may not replace the one in force: %w", Short(candidate.Digest()), err)
 		}
 	}
 	e.active.Store(candidate)

@@ -65,16 +65,21 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 	t.Run("one that would deny the Job that waits needs approval of its own content", func(t *testing.T) {
 		must(t, s.SetPolicy(ctx, map[string]string{"data.yaml": good, "deny.rego": deny}))
 		next := candidateBecomes(t, ctx, s.Env, "AwaitingApproval")
-		if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "roll/waits: team.example/No") || !strings.Contains(out, "approve "+next) || !strings.Contains(out, "deny reads input.workload.queue\n") {
+		if out := policyCommand(t, ctx, s.Env, "status"); !strings.Contains(out, "roll/waits: team.example/No") || !strings.Contains(out, "approve "+next[:12]) || !strings.Contains(out, "deny reads input.workload.queue\n") {
 			t.Errorf("policy status prints:\n%s", out)
 		}
-		if out, err := s.Plugin(ctx, cluster.Admin, "policy", "approve", "0123456789ab"); err == nil {
-			t.Errorf("another digest was approved:\n%s", out)
+		for _, other := range []string{"0123456789ab", next[:11], next[:63] + "x"} {
+			if out, err := s.Plugin(ctx, cluster.Admin, "policy", "approve", other); err == nil {
+				t.Errorf("%s was approved, though the digest is %s:\n%s", other, next, out)
+			}
+		}
+		if out, err := s.Env.Kubectl(ctx, cluster.Admin, "patch", "policyrollout", "holdshort", "--type=merge", "-p", `{"spec":{"approve":"`+next[:12]+`"}}`); err == nil {
+			t.Errorf("the API server takes a part of a digest:\n%s", out)
 		}
 		if now := activeDigest(t, ctx, s.Env); now != first {
 			t.Fatalf("in force is %s before anybody approved", now)
 		}
-		policyCommand(t, ctx, s.Env, "approve", next)
+		policyCommand(t, ctx, s.Env, "approve", next[:12])
 		if now := activeDigest(t, ctx, s.Env); now != next {
 			t.Errorf("in force is %s, want the approved %s", now, next)
 		}

@@ -8,7 +8,7 @@ import (
 const PolicyRolloutName = "holdshort"
 
 // PolicyRolloutSpec is what people tell the manager about revisions: one thing at
-// a time. A digest is the twelve letters that the status shows.
+// a time, by its whole digest.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.approve), has(self.discard), has(self.pin), has(self.promote)].filter(x, x).size() <= 1",message="approve, discard, pin and promote exclude one another. Try: set the other ones to null in the same patch, or kubectl holdshort policy"
 type PolicyRolloutSpec struct {
@@ -31,9 +31,9 @@ type PolicyRolloutSpec struct {
 	Promote Digest `json:"promote,omitempty"`
 }
 
-// Digest names the content of a bundle.
+// Digest names the content of a bundle: sha256, in hexadecimal.
 //
-// +kubebuilder:validation:Pattern=`^[0-9a-f]{12}$`
+// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 type Digest string
 
 // Verdicts on a revision.
@@ -52,6 +52,10 @@ type Revision struct {
 	// Digest of its content; none if nothing could be read.
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// Short is the beginning of the digest, for people to read. Two revisions may
+	// share it.
+	// +optional
+	Short string `json:"short,omitempty"`
 	// Source it came from: a folder, the ConfigMaps or a server.
 	Source string `json:"source"`
 	// Time of the verdict; for Unavailable, since when.
@@ -204,10 +208,10 @@ type PolicyRolloutStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=hspr
-// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active.digest`
+// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active.short`
 // +kubebuilder:printcolumn:name="Candidate",type=string,JSONPath=`.status.candidate.verdict`
 // +kubebuilder:printcolumn:name="Problem",type=string,JSONPath=`.status.candidate.errors[0].at`
-// +kubebuilder:printcolumn:name="Shadow",type=string,JSONPath=`.status.shadow.digest`
+// +kubebuilder:printcolumn:name="Shadow",type=string,JSONPath=`.status.shadow.short`
 // +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.active.time`
 type PolicyRollout struct {
 	metav1.TypeMeta   `json:",inline"`

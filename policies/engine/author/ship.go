@@ -33,7 +33,7 @@ func Pack(bundle engine.Bundle, revision string) ([]byte, error) {
 	files := maps.Clone(bundle.Files)
 	delete(files, signaturesName)
 	if _, there := files[manifestName]; !there || revision != "" {
-		text, err := manifest(files[manifestName], revision, bundle.Digest())
+		text, err := manifest(files[manifestName], revision, engine.Short(bundle.Digest()))
 		if err != nil {
 			return nil, err
 		}

@@ -1,14 +1,17 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies/engine"
 )
 
 // The manager answers within a second or two; asking the Jobs that there are may
@@ -63,6 +66,7 @@ func (p Plugin) decision(verb, short string, is func(*v1alpha1.PolicyRolloutStat
 	return &cobra.Command{
 		Use:   verb + " DIGEST",
 		Short: short,
+		Long:  short + fmt.Sprintf(".\n\nThe first %d letters of the digest are enough, if no other revision begins with them.", prefixMin),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return failure.New("kubectl holdshort policy status shows the digest", "%s needs one digest", c.CommandPath())
@@ -71,20 +75,49 @@ func (p Plugin) decision(verb, short string, is func(*v1alpha1.PolicyRolloutStat
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.ask(c.Context(), func(s *v1alpha1.PolicyRolloutStatus) (v1alpha1.PolicyRolloutSpec, string, error) {
-				if now := is(s); now != args[0] {
-					return v1alpha1.PolicyRolloutSpec{}, "", failure.New("kubectl holdshort policy status", "the %s is %s, not %s; nothing is done", what, orNone(now), args[0])
-				}
-				return ask(v1alpha1.Digest(args[0])), args[0], nil
+				digest, err := meant(s, args[0], is(s), what)
+				return ask(v1alpha1.Digest(digest)), digest, err
 			}, done)
 		},
 	}
 }
 
-func orNone(digest string) string {
-	if digest == "" {
-		return "none"
+// prefixMin is how much of a digest a person has to give.
+const prefixMin = 12
+
+// meant is the whole digest that a person gave the beginning of: of the revision
+// that the command is about, and of no other one that there is.
+func meant(s *v1alpha1.PolicyRolloutStatus, given, now, what string) (string, error) {
+	const try = "kubectl holdshort policy status"
+	if len(given) < prefixMin {
+		return "", failure.New(try+" shows it", "%s is too little of a digest; give the first %d letters or more", given, prefixMin)
 	}
-	return digest
+	if now == "" || !strings.HasPrefix(now, given) {
+		return "", failure.New(try, "the %s is %s, not %s; nothing is done", what, cmp.Or(alike(now, given), "none"), given)
+	}
+	for _, other := range known(s) {
+		if other != now && strings.HasPrefix(other, given) {
+			return "", failure.New("the whole digest: "+now, "%s is the beginning of two revisions; nothing is done", given)
+		}
+	}
+	return now, nil
+}
+
+// alike is as much of a digest as somebody gave of another one.
+func alike(digest, given string) string { return digest[:min(len(digest), max(prefixMin, len(given)))] }
+
+// known are the digests of all revisions in the status.
+func known(s *v1alpha1.PolicyRolloutStatus) []string {
+	var digests []string
+	for _, r := range []*v1alpha1.Revision{s.Active, s.Candidate, s.Previous} {
+		if r != nil && r.Digest != "" {
+			digests = append(digests, r.Digest)
+		}
+	}
+	if s.Shadow != nil && s.Shadow.Digest != "" {
+		digests = append(digests, s.Shadow.Digest)
+	}
+	return digests
 }
 
 func (p Plugin) rollback() *cobra.Command {
@@ -140,7 +173,7 @@ func (p Plugin) ask(ctx context.Context, want func(*v1alpha1.PolicyRolloutStatus
 	defer cancel()
 	for {
 		if done(&seen.Status, digest) {
-			fmt.Fprintln(p.Streams.Out, digest+" is "+standing(&seen.Status, digest))
+			fmt.Fprintln(p.Streams.Out, engine.Short(digest)+" is "+standing(&seen.Status, digest))
 			return nil
 		}
 		select {

@@ -117,7 +117,7 @@ func (p Plugin) printCheck(dir string, bundle engine.Bundle, verdict *author.Ver
 			"%s has %s", dir, counted(len(verdict.Problems), "problem"))
 	}
 	if f.format == "" {
-		fmt.Fprintf(p.Streams.Out, "%s is good: revision %s, %s, %s, %s, %s\n", dir, bundle.Digest(),
+		fmt.Fprintf(p.Streams.Out, "%s is good: revision %s, %s, %s, %s, %s\n", dir, engine.Short(bundle.Digest()),
 			counted(len(verdict.Revision.Catalog().Queues), "queue"), counted(len(verdict.Revision.Catalog().Flavors), "flavor"),
 			counted(len(verdict.Report.Results), "test"), counted(len(verdict.Warnings), "warning"))
 	}

@@ -125,7 +125,7 @@ func (p Plugin) runBuild(ctx context.Context, dir string, f buildFlags) error {
 	if err := os.WriteFile(f.out, archive, 0o644); err != nil {
 		return fileFailure(err, f.out)
 	}
-	fmt.Fprintf(p.Streams.Out, "%s: revision %s, %s, %d bytes\n", f.out, packed.Digest(), counted(len(packed.Files), "file"), len(archive))
+	fmt.Fprintf(p.Streams.Out, "%s: revision %s, %s, %d bytes\n", f.out, engine.Short(packed.Digest()), counted(len(packed.Files), "file"), len(archive))
 	return nil
 }
 
@@ -182,6 +182,6 @@ func (p Plugin) runSign(name string, f signFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Streams.Out, "%s: revision %s, signed with key %s\n", out, packed.Digest(), f.id)
+	fmt.Fprintf(p.Streams.Out, "%s: revision %s, signed with key %s\n", out, engine.Short(packed.Digest()), f.id)
 	return nil
 }

@@ -66,7 +66,7 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 	} else if c != nil {
 		p.revision("candidate", c)
 		if c.Verdict == v1alpha1.VerdictAwaitingApproval {
-			p.line("           Try: kubectl holdshort policy approve %s, or discard %s", c.Digest, c.Digest)
+			p.line("           Try: kubectl holdshort policy approve %s, or discard %s", engine.Short(c.Digest), engine.Short(c.Digest))
 		}
 	}
 	if status.Previous != nil {
@@ -91,7 +91,7 @@ func (p printer) source(c *v1alpha1.Revision) {
 }
 
 func (p printer) revision(as string, r *v1alpha1.Revision) {
-	p.line("%-10s %s  %s, %s ago, from %s", as, r.Digest, r.Verdict, duration.HumanDuration(p.now.Sub(r.Time.Time)), r.Source)
+	p.line("%-10s %s  %s, %s ago, from %s", as, engine.Short(r.Digest), r.Verdict, duration.HumanDuration(p.now.Sub(r.Time.Time)), r.Source)
 	if r.Reason != "" {
 		p.line("           %s", r.Reason)
 	}
@@ -140,7 +140,7 @@ func (p printer) shadow(s *v1alpha1.ShadowStatus) {
 		p.line("               in force: %s", d.Active)
 		p.line("               shadow:   %s", d.Shadow)
 	}
-	p.line("           Try: kubectl holdshort policy promote %s", s.Digest)
+	p.line("           Try: kubectl holdshort policy promote %s", engine.Short(s.Digest))
 }
 
 // notYet says why what was asked for has not happened.
@@ -151,5 +151,5 @@ func notYet(r *v1alpha1.PolicyRollout, digest string) error {
 	} else if c := r.Status.Candidate; c != nil && c.Digest == digest && len(c.Errors) > 0 {
 		why = c.Errors[0].At + ": " + c.Errors[0].Message
 	}
-	return failure.New("kubectl holdshort policy status", "%s: %s", digest, why)
+	return failure.New("kubectl holdshort policy status", "%s: %s", engine.Short(digest), why)
 }
