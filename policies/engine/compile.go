@@ -180,5 +180,7 @@ func (b *build) compile(context.Context) []Problem {
 	b.warnings = append(b.warnings, b.unusedRules()...)
 	clashes, doubts := checkComparisons(b.compiler, known["custom"])
 	problems, b.warnings = append(problems, clashes...), append(b.warnings, doubts...)
+	wrong, doubtful := checkCodes(b.compiler)
+	problems, b.warnings = append(problems, wrong...), append(b.warnings, doubtful...)
 	return append(problems, checkTypes(b.compiler)...)
 }

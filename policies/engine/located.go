@@ -41,6 +41,12 @@ func locatedTwin(rule *ast.Rule) *ast.Rule {
 	return twin
 }
 
+// isTwin tells such a rule from those that people wrote.
+func isTwin(rule *ast.Rule) bool {
+	path := fullPath(rule)
+	return len(path) > 0 && strings.HasSuffix(path[len(path)-1], locatedSuffix)
+}
+
 func locatedRef(f field) string { return f.ref().String() + locatedSuffix }
 
 // unlocated hides the twins from messages and merges what both report.

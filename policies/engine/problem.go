@@ -19,6 +19,7 @@ const (
 	CodeContract  = "contract_error"
 	CodeReads     = "contract_reads"
 	CodeType      = "contract_type"
+	CodeReason    = "contract_reason"
 	CodeCatalog   = "catalog_error"
 	CodeInternal  = "internal_error"
 	CodeMore      = "more" // how many problems are left out

@@ -142,7 +142,7 @@ func typoOf(name string, known []string) string {
 // and what those read.
 func (s *spelling) checkName(rule *ast.Rule) (message, try string) {
 	path := fullPath(rule)
-	if len(path) < 3 || path[1] != "policy" || strings.HasSuffix(path[len(path)-1], locatedSuffix) {
+	if len(path) < 3 || path[1] != "policy" || isTwin(rule) {
 		return "", ""
 	}
 	name := strings.Join(path[2:], ".")

@@ -9,7 +9,7 @@ import (
 
 func TestHelpersMayHaveAnyNameWhileSomethingReadsThem(t *testing.T) {
 	tests := map[string]map[string]string{
-		"a rule that is nearly an entrypoint":  {"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a\", \"message\": \"b\"} if held\n\nheld if input.verdict.priority < 5\n"},
+		"a rule that is nearly an entrypoint":  {"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/B\", \"message\": \"b\"} if held\n\nheld if input.verdict.priority < 5\n"},
 		"a helper within classify":             {"a.rego": "package holdshort.policy.classify\n\npriority := weight\n\nweight := 3\n"},
 		"a function of a package of its own":   {"a.rego": "package holdshort.policy.classify\n\nimport data.holdshort.team\n\npriority := team.weight(3)\n", "b.rego": "package holdshort.team\n\nweight(x) := x + 1\n"},
 		"a package that is nearly the library": {"a.rego": "package holdshort.policy.classify\n\nimport data.holdshort.libs\n\npriority := libs.weight(3)\n", "b.rego": "package holdshort.libs\n\nweight(x) := x + 1\n"},
@@ -34,12 +34,12 @@ func TestWhatReadsNothingIsWarnedOf(t *testing.T) {
 			[]string{"a.rego:1: nothing asks for package holdshort.team, so its rules do nothing. Try: package holdshort.policy, or a rule that reads it"},
 		},
 		"a custom fact that is not there": {
-			map[string]string{"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a\", \"message\": \"b\"} if {\n\tinput.verdict.priority > data.holdshort.config.custom.most\n}\n"},
+			map[string]string{"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/B\", \"message\": \"b\"} if {\n\tinput.verdict.priority > data.holdshort.config.custom.most\n}\n"},
 			[]string{"a.rego:4: holdshort.config has no custom, so what reads it is undefined. Try: custom in data.yaml"},
 		},
 		"a custom fact beside those that are there": {
 			map[string]string{"c.data.yaml": "holdshort: {config: {custom: {daytime: {to: 20}}}}\n",
-				"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a\", \"message\": \"b\"} if {\n\tday := data.holdshort.config.custom.daytime\n\tday.to > data.holdshort.config.custom.daytime.from\n}\n"},
+				"a.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/B\", \"message\": \"b\"} if {\n\tday := data.holdshort.config.custom.daytime\n\tday.to > data.holdshort.config.custom.daytime.from\n}\n"},
 			[]string{"a.rego:5: holdshort.config has no custom.daytime.from, so what reads it is undefined. Try: custom.daytime.from in data.yaml"},
 		},
 	}

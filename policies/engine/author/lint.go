@@ -101,44 +101,15 @@ func unmentioned(parts *engine.Parts, compiler *ast.Compiler, coverage *testrun.
 			}) {
 				continue
 			}
-			for _, code := range codesOf(rule) {
-				if !known[code] {
+			for _, code := range engine.ReasonCodes(rule) {
+				if text, ok := code.Value.(ast.String); ok && !known[text] {
 					found = append(found, at(rule.Location, LintReason,
-						fmt.Sprintf("no test mentions the reason %s", string(code)), "a test that compares the codes"))
+						fmt.Sprintf("no test mentions the reason %s", string(text)), "a test that compares the codes"))
 				}
 			}
 		}
 	}
 	return found
-}
-
-// codesOf are the constant codes in a rule: the first argument of lib.reason
-// and lib.reason_until, and "code" of an object.
-func codesOf(rule *ast.Rule) []ast.String {
-	var codes []ast.String
-	add := func(term *ast.Term) {
-		if code, ok := term.Value.(ast.String); ok && !slices.Contains(codes, code) {
-			codes = append(codes, code)
-		}
-	}
-	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
-		if !expr.IsCall() || len(expr.Operands()) == 0 {
-			return false
-		}
-		if name := expr.Operator().String(); name == "data.holdshort.lib.reason" || name == "data.holdshort.lib.reason_until" {
-			add(expr.Operand(0))
-		}
-		return false
-	})
-	ast.WalkTerms(rule, func(term *ast.Term) bool {
-		if object, ok := term.Value.(ast.Object); ok {
-			if code := object.Get(ast.StringTerm("code")); code != nil && object.Get(ast.StringTerm("message")) != nil {
-				add(code)
-			}
-		}
-		return false
-	})
-	return codes
 }
 
 func at(place *ast.Location, code, message, try string) engine.Problem {
