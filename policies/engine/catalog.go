@@ -90,6 +90,9 @@ func fromEval(err error) Problem {
 		return problem
 	}
 	problem.Message = failed.Entrypoint + ": " + failed.Message
+	if failed.Code == EvalConflict {
+		problem.Try = ConflictAdvice
+	}
 	if at := strings.LastIndex(failed.At, ":"); at > 0 {
 		problem.File = failed.At[:at]
 		problem.Row, _ = strconv.Atoi(failed.At[at+1:])

@@ -166,9 +166,7 @@ func (b *build) compile(context.Context) []Problem {
 	if err != nil {
 		return []Problem{{Code: CodeInternal, Message: err.Error()}}
 	}
-	b.compiler = ast.NewCompiler().WithCapabilities(capabilities()).WithStrict(true).
-		WithSchemas(schemas).WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false)
-	b.compiler.SetErrorLimit(0)
+	b.compiler = newCompiler(schemas)
 	b.compiler.Compile(b.mods.byFile)
 	if b.compiler.Failed() {
 		return unlocated(fromOPA("", b.compiler.Errors))
@@ -182,5 +180,12 @@ func (b *build) compile(context.Context) []Problem {
 	problems, b.warnings = append(problems, clashes...), append(b.warnings, doubts...)
 	wrong, doubtful := checkCodes(b.compiler)
 	problems, b.warnings = append(problems, wrong...), append(b.warnings, doubtful...)
-	return append(problems, checkTypes(b.compiler)...)
+	return append(problems, b.checkTypes(schemas)...)
+}
+
+func newCompiler(schemas *ast.SchemaSet) *ast.Compiler {
+	compiler := ast.NewCompiler().WithCapabilities(capabilities()).WithStrict(true).
+		WithSchemas(schemas).WithUseTypeCheckAnnotations(true).WithEnablePrintStatements(false)
+	compiler.SetErrorLimit(0)
+	return compiler
 }

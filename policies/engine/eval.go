@@ -25,6 +25,9 @@ const (
 	EvalInternal  = "internal"
 )
 
+// ConflictAdvice is what to do about rules that give different values.
+const ConflictAdvice = "else, or conditions that exclude each other"
+
 // memoryMax is how much memory an evaluation may take, on top of as much as was
 // in use before it.
 const memoryMax = 128 << 20

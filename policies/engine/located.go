@@ -25,16 +25,7 @@ func (m *modules) addLocated() {
 }
 
 func locatedTwin(rule *ast.Rule) *ast.Rule {
-	twin := rule.Copy()
-	twin.Module, twin.Annotations = rule.Module, nil
-	ref := rule.Head.Ref().Copy()
-	last := ref[len(ref)-1]
-	if name, ok := last.Value.(ast.Var); ok {
-		last.Value = ast.Var(string(name) + locatedSuffix)
-	} else {
-		last.Value = ast.String(keyText(last) + locatedSuffix)
-	}
-	twin.Head.SetRef(ref)
+	twin := renamed(rule, locatedSuffix)
 	key := twin.Head.Key
 	at := ast.StringTerm(position(rule.Location.File, rule.Location.Row)).SetLocation(key.Location)
 	twin.Head.Key = ast.ArrayTerm(key, at).SetLocation(key.Location)
@@ -45,6 +36,23 @@ func locatedTwin(rule *ast.Rule) *ast.Rule {
 func isTwin(rule *ast.Rule) bool {
 	path := fullPath(rule)
 	return len(path) > 0 && strings.HasSuffix(path[len(path)-1], locatedSuffix)
+}
+
+// renamed is a copy of a rule under another name.
+func renamed(rule *ast.Rule, suffix string) *ast.Rule {
+	twin := rule.Copy()
+	twin.Module, twin.Annotations = rule.Module, nil
+	for link := twin; link != nil; link = link.Else {
+		ref := link.Head.Ref().Copy()
+		last := ref[len(ref)-1]
+		if name, ok := last.Value.(ast.Var); ok {
+			ref[len(ref)-1] = ast.NewTerm(ast.Var(string(name) + suffix)).SetLocation(last.Location)
+		} else {
+			ref[len(ref)-1] = ast.StringTerm(keyText(last) + suffix).SetLocation(last.Location)
+		}
+		link.Head.SetRef(ref)
+	}
+	return twin
 }
 
 func locatedRef(f field) string { return f.ref().String() + locatedSuffix }

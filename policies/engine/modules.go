@@ -51,18 +51,65 @@ func fromOPA(file string, err error) []Problem {
 	}
 	problems := make([]Problem, 0, len(errs))
 	for _, e := range errs {
-		problem := Problem{File: file, Row: 1, Code: e.Code, Message: e.Code + ": " + e.Message, Try: impureAdvice(e.Message)}
-		if message, try := misspelt(e); message != "" {
-			problem.Message, problem.Try = message, try
-		} else if e.Details != nil {
-			problem.Message += " (" + strings.Join(strings.Fields(strings.Join(e.Details.Lines(), " ")), " ") + ")"
-		}
-		if e.Location != nil && e.Location.Row > 0 {
-			problem.File, problem.Row, problem.Col = e.Location.File, e.Location.Row, e.Location.Col
-		}
-		problems = append(problems, problem)
+		problems = append(problems, ofOPA(file, e))
 	}
-	return problems
+	return distinct(problems)
+}
+
+func ofOPA(file string, e *ast.Error) Problem {
+	problem := Problem{File: file, Row: 1, Code: e.Code, Message: e.Code + ": " + e.Message, Try: opaAdvice(e.Message)}
+	if message, try := misspelt(e); message != "" {
+		problem.Message, problem.Try = message, try
+	} else if e.Details != nil && e.Code != ast.ParseErr { // whose details are the line, which is quoted anyway
+		problem.Message += " (" + strings.Join(strings.Fields(strings.Join(e.Details.Lines(), " ")), " ") + ")"
+	}
+	if e.Location != nil && e.Location.Row > 0 {
+		problem.File, problem.Row, problem.Col = e.Location.File, e.Location.Row, e.Location.Col
+	}
+	return problem
+}
+
+// opaAdvice is what to do about OPA's own errors, where that can be told.
+func opaAdvice(message string) string {
+	if name, found := strings.CutPrefix(message, "undefined function "); found {
+		for _, imported := range []string{"lib", "policy"} {
+			if strings.HasPrefix(name, imported+".") {
+				return importOf(imported)
+			}
+		}
+	}
+	if name, found := strings.CutPrefix(message, "var "); found {
+		if name, _, found = strings.Cut(name, " is unsafe"); found {
+			if name == "lib" || name == "policy" {
+				return importOf(name)
+			}
+			return fmt.Sprintf("%s := …, or some %s in …: nothing gives it a value", name, name)
+		}
+	}
+	return impureAdvice(message)
+}
+
+const importPrefix = "import data.holdshort."
+
+func importOf(name string) string { return importPrefix + name + " below the package" }
+
+// distinct tells a missing import once per file, however often its name is used, and
+// of two complaints of one place the one that says more.
+func distinct(problems []Problem) []Problem {
+	missing := map[string]bool{}
+	var kept []Problem
+	for _, p := range problems {
+		again := missing[p.File+p.Try]
+		missing[p.File+p.Try] = strings.HasPrefix(p.Try, importPrefix)
+		if again || slices.ContainsFunc(problems, func(other Problem) bool {
+			return other.File == p.File && other.Row == p.Row && other.Message != p.Message &&
+				p.Code == ast.ParseErr && strings.HasPrefix(other.Message, p.Message)
+		}) {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
 }
 
 // readModules parses a bundle's modules and adds the library and each default

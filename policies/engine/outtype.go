@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,23 +17,75 @@ import (
 // checkTypes compares what the compiler knows of each field's type with the
 // contract, so that a priority that is a string never becomes active. What is
 // only known when it is evaluated (any) is left to the strict decoding.
-func checkTypes(compiler *ast.Compiler) []Problem {
+func (b *build) checkTypes(schemas *ast.SchemaSet) []Problem {
 	var problems []Problem
 	for _, f := range contract() {
-		rules := compiler.GetRules(f.ref())
+		rules := sortedRules(b.compiler.GetRules(f.ref()))
 		if len(rules) == 0 {
 			continue
 		}
-		t := compiler.TypeEnv.GetByRef(f.ref())
-		message, try := misfit(t, f.shape)
+		message, try := misfit(b.compiler.TypeEnv.GetByRef(f.ref()), f.shape)
 		if message == "" {
 			continue
 		}
-		at := suspect(rules, f.shape)
-		problems = append(problems, problemAt(at, CodeType,
-			fmt.Sprintf("%s: want %s, got %s", f.path(), f.shape, message), try))
+		problem := func(at *ast.Location, message, try string) {
+			problems = append(problems, problemAt(at, CodeType, fmt.Sprintf("%s: want %s, got %s", f.path(), f.shape, message), try))
+		}
+		blamed := false
+		for _, rule := range b.typesOfRules(f, schemas) {
+			if own, advice := misfit(rule.is, f.shape); own != "" {
+				problem(rule.at, own, advice)
+				blamed = true
+			}
+		}
+		if !blamed {
+			problem(rules[0].Location, message, try)
+		}
 	}
 	return problems
+}
+
+// aloneSuffix begins the name of the twin of one rule of several.
+const aloneSuffix = "__alone"
+
+// typedRule is a rule and the type of what it gives.
+type typedRule struct {
+	at *ast.Location
+	is types.Type
+}
+
+// typesOfRules are the types of the rules of a field each by itself, in the order
+// of the text: the compiler knows only that of all of them together. So each gets
+// a twin of another name. This costs a second compilation, of a policy that is
+// refused anyway.
+func (b *build) typesOfRules(f field, schemas *ast.SchemaSet) []typedRule {
+	modules := map[string]*ast.Module{}
+	for name, module := range b.mods.byFile {
+		modules[name] = module.Copy()
+	}
+	var rules []*ast.Rule
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		for _, rule := range modules[name].Rules {
+			if found, ok := fieldAt(rulePath(rule)); ok && found == f && !strings.HasSuffix(rulePath(rule), locatedSuffix) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	twins := make([]*ast.Rule, len(rules))
+	for i, rule := range sortedRules(rules) {
+		twins[i] = renamed(rule, fmt.Sprintf("%s%d", aloneSuffix, i))
+		rule.Module.Rules = append(rule.Module.Rules, twins[i])
+	}
+	compiler := newCompiler(schemas)
+	compiler.Compile(modules)
+	if compiler.Failed() {
+		return nil // the field as a whole is blamed
+	}
+	found := make([]typedRule, len(twins))
+	for i, twin := range twins {
+		found[i] = typedRule{twin.Location, compiler.TypeEnv.GetByRef(twin.Ref().GroundPrefix())}
+	}
+	return found
 }
 
 // misfit is "" if a value of type t can have the shape.
@@ -131,28 +184,4 @@ func reasonKeys(t *types.Object) (got, try string) {
 		}
 	}
 	return "", ""
-}
-
-// suspect is the rule that most likely has the wrong type: one whose value is a
-// constant of it, else the first.
-func suspect(rules []*ast.Rule, want shape) *ast.Location {
-	slices.SortFunc(rules, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
-	for _, rule := range rules {
-		term := rule.Head.Value
-		if want == shapeReasons {
-			term = rule.Head.Key
-		}
-		if term == nil || !ast.IsConstant(term.Value) {
-			continue
-		}
-		t := types.TypeOf(ast.MustJSON(term.Value))
-		got, _ := misfit(t, want)
-		if want == shapeReasons {
-			got, _ = reasonMisfit(t)
-		}
-		if got != "" {
-			return rule.Location
-		}
-	}
-	return rules[0].Location
 }

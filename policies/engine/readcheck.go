@@ -24,17 +24,19 @@ func constantPath(ref ast.Ref) []string {
 	return path
 }
 
-func checkRead(f field, root string, path []string) (message, try string) {
+// checkRead refuses a read of what is not granted, or not there. by is the rule of
+// ours that reads it for one of the author's; empty if that does so itself.
+func checkRead(f field, root string, path []string, by string) (message, try string) {
 	if len(path) == 0 {
 		return "", "" // all of it: what isn't granted simply isn't there
 	}
 	if root == "input" {
-		return checkInputRead(f, path)
+		return checkInputRead(f, path, by)
 	}
 	return checkDataRead(path)
 }
 
-func checkInputRead(f field, path []string) (message, try string) {
+func checkInputRead(f field, path []string, by string) (message, try string) {
 	known := mayRead(f.group)
 	if f.group == groupCatalog && slices.Contains(known, path[0]) {
 		if f.name == "flavors" {
@@ -45,13 +47,39 @@ func checkInputRead(f field, path []string) (message, try string) {
 	if slices.Contains(known, path[0]) {
 		return checkPath(reflect.TypeFor[policies.Input](), "input", path)
 	}
+	part := "input." + path[0]
 	if message, try = whyNot(f.group, path[0]); message != "" {
+		if by != "" {
+			message = by + " reads " + part + ", and " + message
+		}
+		if strings.HasPrefix(message, f.path()+" ") {
+			return message, try
+		}
 		return f.path() + ": " + message, try
 	}
 	if slices.Contains(inputParts(), path[0]) {
-		return f.path() + " does not see input." + path[0], "one of input." + strings.Join(known, ", input.")
+		message = f.path() + " does not see " + part
+		if by != "" {
+			message = by + " reads " + part + ", which " + f.path() + " does not see"
+		}
+		return message, "the same in " + seenBy(path[0])
 	}
 	return noSuch("input", path[0], known)
+}
+
+// seenBy are the groups that see a part of input; of those that are not about one
+// workload nothing is said where others see it, too.
+func seenBy(part string) string {
+	var names []string
+	for _, group := range groups() {
+		if slices.Contains(mayRead(group), part) && group != groupCatalog && (group != groupProtect || len(names) == 0) {
+			names = append(names, group)
+		}
+	}
+	if len(names) == 1 {
+		return names[0] + ", which sees it"
+	}
+	return strings.Join(names, " or ") + ", which see it"
 }
 
 // checkDataRead refuses references to data that no bundle can have.

@@ -270,9 +270,15 @@ func (s *ruleReader) notePath(ref ast.Ref, path []string, whole bool) {
 	}
 }
 
+// location is where a reference stands; that of an import is shared by all who
+// use it, so it says nothing.
 func (s *ruleReader) location(ref ast.Ref) *ast.Location {
-	if at := ref[0].Location; at != nil && at.Row > 0 && !strings.HasPrefix(string(at.Text), "__local") {
+	if at := ref[0].Location; at != nil && at.Row > 0 && (at.File != s.at.File || at.Row >= s.at.Row) && isRootText(at) {
 		return at
 	}
 	return s.at
+}
+
+func isRootText(at *ast.Location) bool {
+	return strings.HasPrefix(string(at.Text), "data") || strings.HasPrefix(string(at.Text), "input")
 }

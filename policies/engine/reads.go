@@ -23,18 +23,36 @@ type reader struct {
 	visited  map[string]bool
 	lent     []string // read by the catalog, on behalf of the group
 	problems []Problem
-	words    []string // constant texts of the rules
+	// through is where a rule of the bundle asks an embedded one, which is being
+	// looked at; nobody can mend those. refused is what is refused in those.
+	through *passage
+	refused map[string][]ungranted
+	words   []string // constant texts of the rules
+}
+
+// passage is where the rules of the bundle ask an embedded one.
+type passage struct {
+	at   *ast.Location
+	rule string // as its users write it: lib.user_used
+	key  string // of the visit
+}
+
+// ungranted is a read that the contract does not give.
+type ungranted struct {
+	root string
+	path []string
 }
 
 // readsOf is what a group reads of input and of the data, and what of that the
 // contract does not give it. lent are parts of input that only the catalog's
 // rules read, which the group's rules ask.
 func readsOf(compiler *ast.Compiler, group string) *reader {
-	r := &reader{compiler: compiler, group: group, input: newView(), config: newView(), visited: map[string]bool{}}
+	r := &reader{compiler: compiler, group: group, input: newView(), config: newView(),
+		visited: map[string]bool{}, refused: map[string][]ungranted{}}
 	for _, f := range fieldsOf(group) {
 		r.asked = f
 		for _, rule := range sortedRules(compiler.GetRules(f.ref())) {
-			r.visit(rule, nil)
+			r.visit(rule, nil, nil)
 		}
 	}
 	r.input = r.input.restrict(append(mayRead(group), r.lent...))
@@ -49,14 +67,26 @@ func sortedRules(rules []*ast.Rule) []*ast.Rule {
 
 // visit looks at a rule, else branches included. constants are the arguments of
 // a call that are constant strings, by position.
-func (r *reader) visit(rule *ast.Rule, constants map[int]string) {
+// It is asked at a place; nil for a rule that holdshort asks.
+func (r *reader) visit(rule *ast.Rule, constants map[int]string, at *ast.Location) {
 	asked := r.asked
 	if f, ok := fieldAt(rulePath(rule)); ok && f.group == groupCatalog {
 		r.asked = f
 	}
 	defer func() { r.asked = asked }()
 	key := fmt.Sprintf("%s %p %v", r.asked.path(), rule, constants)
+	if enters := r.through == nil && at != nil && isEmbedded(rule.Location) && !isEmbedded(at); enters {
+		r.through = &passage{at: at, rule: rulePath(rule), key: key}
+		defer func() { r.through = nil }()
+	} else if r.through != nil && !isEmbedded(rule.Location) {
+		through := r.through
+		r.through = nil
+		defer func() { r.through = through }()
+	}
 	if r.visited[key] {
+		for _, refused := range r.refused[key] {
+			r.check(refused.root, refused.path, at) // another rule asks the same
+		}
 		return
 	}
 	r.visited[key] = true
@@ -109,7 +139,7 @@ func (r *reader) lend(path []string) {
 func (r *reader) readData(ref ast.Ref, at *ast.Location, constants map[int]string, whole bool) {
 	rules := sortedRules(r.compiler.GetRules(ref))
 	for _, rule := range rules {
-		r.visit(rule, constants)
+		r.visit(rule, constants, at)
 	}
 	path := constantPath(ref)
 	config := []string{"holdshort", "config"}
@@ -129,11 +159,22 @@ func (r *reader) readData(ref ast.Ref, at *ast.Location, constants map[int]strin
 }
 
 func (r *reader) check(root string, path []string, at *ast.Location) {
-	message, try := checkRead(r.asked, root, path)
+	by := ""
+	if through := r.through; through != nil {
+		at, by = through.at, through.rule
+	}
+	message, try := checkRead(r.asked, root, path, by)
 	if message == "" {
 		return
+	}
+	if through := r.through; through != nil && !slices.ContainsFunc(r.refused[through.key], func(known ungranted) bool {
+		return known.root == root && slices.Equal(known.path, path)
+	}) {
+		r.refused[through.key] = append(r.refused[through.key], ungranted{root, path})
 	}
 	if p := problemAt(at, CodeReads, message, try); !slices.Contains(r.problems, p) {
 		r.problems = append(r.problems, p)
 	}
 }
+
+func isEmbedded(at *ast.Location) bool { return at != nil && IsEmbedded(at.File) }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -185,9 +186,13 @@ func checkCustom(compiler *ast.Compiler, config map[string]any) []Problem {
 			if !ref[0].Equal(ast.DefaultRootDocument) || len(path) <= len(prefix) || !slices.Equal(path[:len(prefix)], prefix) {
 				return false
 			}
-			if missing := missingIn(config, path[2:]); missing != "" {
+			if missing, near := missingIn(config, path[2:]); missing != "" {
+				try := missing + " in data.yaml"
+				if near != "" {
+					try = near + ", which the data has"
+				}
 				warnings = append(warnings, problemAt(ref[0].Location, CodeReads,
-					"holdshort.config has no "+missing+", so what reads it is undefined", missing+" in data.yaml"))
+					"holdshort.config has no "+missing+", so what reads it is undefined", try))
 			}
 			return false
 		})
@@ -196,18 +201,23 @@ func checkCustom(compiler *ast.Compiler, config map[string]any) []Problem {
 	return slices.Compact(warnings)
 }
 
-// missingIn is the beginning of the path that leads nowhere.
-func missingIn(value map[string]any, path []string) string {
+// missingIn is the beginning of the path that leads nowhere, and the one that was
+// perhaps meant.
+func missingIn(value map[string]any, path []string) (missing, near string) {
 	for i, name := range path {
 		next, there := value[name]
 		if !there {
-			return fieldPath(path[:i+1]).String()
+			parent := fieldPath(path[:i])
+			if guess := nearest(name, slices.Sorted(maps.Keys(value))); guess != "" {
+				near = parent.with(guess).String()
+			}
+			return parent.with(name).String(), near
 		}
 		deeper, isObject := next.(map[string]any)
 		if !isObject {
-			return ""
+			return "", ""
 		}
 		value = deeper
 	}
-	return ""
+	return "", ""
 }
