@@ -3,6 +3,7 @@ package testrun
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -108,13 +109,60 @@ func (r *runner) inRules(events []*topdown.Event) []Difference {
 
 func difference(e *topdown.Event) Difference {
 	var text bytes.Buffer
-	if err := topdown.PrettyEvent(&text, e, topdown.PrettyEventOpts{PrettyVars: true}); err != nil {
+	if err := topdown.PrettyEvent(&text, withInput(e), topdown.PrettyEventOpts{PrettyVars: true}); err != nil {
 		text.Reset()
 		text.Write(e.Location.Text)
 	}
 	// Values that belong to no one place of the expression stand below it.
-	expr, values, _ := strings.Cut(text.String(), "\n\nWhere:\n\n")
+	expr, values, _ := strings.Cut(withoutInput(text.String()), "\n\nWhere:\n\n")
 	return Difference{File: e.Location.File, Row: e.Location.Row, Text: strings.TrimRight(dedent(expr)+"\n"+dedent(values), "\n")}
+}
+
+// withInput makes input a variable of the event if the expression reads something
+// that is there: OPA's printer takes it for an undefined one, and says of all that
+// is read of it that it is undefined.
+func withInput(e *topdown.Event) *topdown.Event {
+	expr, isExpr := e.Node.(*ast.Expr)
+	if !isExpr || e.Input() == nil {
+		return e
+	}
+	there := false
+	ast.WalkRefs(expr, func(ref ast.Ref) bool {
+		if ref[0].Equal(ast.InputRootDocument) && len(ref.GroundPrefix()) > 1 {
+			_, err := e.Input().Value.Find(ref.GroundPrefix()[1:])
+			there = there || err == nil
+		}
+		return false
+	})
+	if !there {
+		return e
+	}
+	known := *e
+	known.Locals = ast.NewValueMap()
+	if e.Locals != nil {
+		e.Locals.Iter(func(name, value ast.Value) bool {
+			known.Locals.Put(name, value)
+			return false
+		})
+	}
+	known.Locals.Put(inputName, e.Input().Value)
+	known.LocalMetadata = maps.Clone(e.LocalMetadata)
+	if known.LocalMetadata == nil {
+		known.LocalMetadata = map[ast.Var]topdown.VarMetadata{}
+	}
+	known.LocalMetadata[inputName] = topdown.VarMetadata{Name: inputName}
+	return &known
+}
+
+const inputName = ast.Var("input")
+
+// withoutInput leaves out the row that has all of input: what was read of it has
+// rows of its own.
+func withoutInput(text string) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return strings.HasPrefix(strings.TrimLeft(line, "| \t"), string(inputName)+": ")
+	}), "\n")
 }
 
 // dedent takes away the indentation that the lines share, and empty ends.

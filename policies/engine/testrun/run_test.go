@@ -203,6 +203,19 @@ func TestTestsThatTakeTooLongTogetherAreStoppedAndSaySo(t *testing.T) {
 	}
 }
 
+// OPA's own printer has the parts of input as undefined.
+func TestADifferenceHasTheValuesOfInput(t *testing.T) {
+	const x = "package holdshort.policy\n\nimport data.holdshort.lib\n\ndeny contains lib.reason(\"a.b/C\", \"no\") if {\n\tkey := \"tier\"\n\tinput.workload.labels[key] == \"gold\"\n}\n\n" +
+		"deny contains lib.reason(\"a.b/D\", \"no\") if input.workload.namespace == \"x\"\n\ndeny contains lib.reason(\"a.b/E\", \"no\") if input.workload.user == \"x\"\n"
+	const in = ` with input as {"workload": {"namespace": "y", "labels": {"tier": "iron"}}}`
+	report, err := Run(t.Context(), bundleOf(x, "test_count if count(policy.deny) == 1"+in+"\n\ntest_some if {\n\tsome r in policy.deny"+in+"\n\tr.code == \"a.b/D\"\n}\n\n"+
+		"test_bound if {\n\treasons := policy.deny"+in+"\n\tcount(reasons) == 1\n}\n\ntest_multi if {\n\tcount(policy.deny) == 1"+in+"\n}\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, *update, "input.golden", show(report))
+}
+
 func TestAFailureSaysWhatDidNotHold(t *testing.T) {
 	report, err := Run(t.Context(), bundleOf(rules, "test_x if {\n\tsome n in [4]\n\tcount(policy.deny) == 1 with input as job(n)\n}\n\ntest_y if to_number(\"x\") == 3\n\ntodo_test_z if false\n"), Options{})
 	if err != nil {
