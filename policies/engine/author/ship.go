@@ -98,10 +98,8 @@ func Sign(archive []byte, s Signing) ([]byte, error) {
 		return nil, err
 	}
 	delete(bundle.Files, signaturesName)
-	if s.Algorithm == "" {
-		if s.Algorithm, err = algorithmOf(s.Key); err != nil {
-			return nil, err
-		}
+	if s.Algorithm, err = algorithmOf(s.Key, s.Algorithm); err != nil {
+		return nil, err
 	}
 	hashes, err := hash(bundle.Files)
 	if err != nil {

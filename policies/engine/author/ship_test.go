@@ -128,6 +128,47 @@ func verify(t *testing.T, archive []byte, key any, scope string, good bool) {
 	}
 }
 
+func TestSigningRefusesAnAlgorithmThatDoesNotFitTheKey(t *testing.T) {
+	archive, err := Pack(bundleOf(rules, ""), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name, algorithm string
+		key             any
+		want            string
+	}{
+		{"a shared secret", "HS256", ecKey, "HS256 signs with a shared secret, which is not taken. Try: ES256, or leave --algorithm out"},
+		{"RSA with an EC key", "RS256", ecKey, "RS256 does not fit an EC key of 256 bits. Try: ES256, or leave --algorithm out"},
+		{"another curve", "ES384", ecKey, "ES384 does not fit an EC key of 256 bits. Try: ES256, or leave --algorithm out"},
+		{"EC with an RSA key", "ES256", rsaKey, "ES256 does not fit an RSA key. Try: RS256, RS384, RS512, PS256, PS384, PS512, or leave --algorithm out"},
+		{"none at all", "none", ecKey, "none does not fit an EC key of 256 bits. Try: ES256, or leave --algorithm out"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Sign(archive, Signing{Key: private(t, c.key), ID: "team", Algorithm: c.algorithm})
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	for _, algorithm := range []string{"RS512", "PS256"} {
+		signed, err := Sign(archive, Signing{Key: private(t, rsaKey), ID: "team", Algorithm: algorithm})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verify(t, signed, rsaKey.Public(), "", true)
+	}
+}
+
 func TestSigningSaysWhichKeyItWants(t *testing.T) {
 	archive, err := Pack(bundleOf(rules, ""), "")
 	if err != nil {
