@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/testrun"
@@ -36,7 +37,7 @@ func Check(ctx context.Context, bundle engine.Bundle) (*Verdict, error) {
 	}
 	v := &Verdict{Revision: revision, Report: report, Problems: report.Failures()}
 	parts.Quote(v.Problems)
-	lints := lint(parts, compiled, revision.Catalog(), report.Coverage)
+	lints := append(lint(parts, compiled, revision.Catalog(), report.Coverage), tryOut(ctx, revision, time.Now())...)
 	parts.Quote(lints)
 	v.Warnings = append(revision.Warnings(), lints...)
 	slices.SortStableFunc(v.Warnings, func(a, b engine.Problem) int {

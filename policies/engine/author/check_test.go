@@ -147,3 +147,42 @@ func TestCheckRefusesWhatTheManagerRefuses(t *testing.T) {
 		})
 	}
 }
+
+const withoutDefaults = `package holdshort.policy
+
+import data.holdshort.lib
+
+# METADATA
+# title: The base and a bonus
+classify.priority := lib.class_priority + bonus
+
+bonus := 50 if input.workload.labels.tier == "gold"
+
+# METADATA
+# title: Who asks for less than the number on its label
+warn contains lib.reason("team.example/Less", "less") if lib.total("cpu") < to_number(lib.label("cpus", "none"))
+
+test_x if true
+`
+
+const withoutDefaultsTests = `package holdshort.policy_test
+
+import data.holdshort.policy
+
+job := {"workload": {"labels": {"tier": "gold", "cpus": "5000"}, "total": {"cpu": 1}, "queue": "research", "priorityClassValue": 0}}
+
+test_gold if policy.classify.priority == 50 with input as job
+
+test_less if "team.example/Less" in {r.code | some r in policy.warn} with input as job
+`
+
+// Only a Job that its author did not think of shows what a rule lacks.
+func TestCheckTriesTheRulesOnJobsWithoutLabels(t *testing.T) {
+	verdict, err := Check(t.Context(), engine.Bundle{Files: map[string][]byte{
+		"data.yaml": []byte(data), "rules.rego": []byte(withoutDefaults), "rules_test.rego": []byte(withoutDefaultsTests),
+	}})
+	if err != nil || len(verdict.Problems) > 0 {
+		t.Fatal(err, verdict)
+	}
+	golden.Compare(t, *update, "tried.golden", list(verdict.Warnings))
+}

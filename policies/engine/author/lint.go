@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -21,6 +22,11 @@ const (
 	LintOverlap  = "lint_overlap"
 	LintResource = "lint_resource"
 	LintNodes    = "lint_nodes"
+	// LintTest: a test in a file of rules.
+	LintTest = "lint_test"
+	// LintUndefined and LintFails: rules without an answer about a made-up Job.
+	LintUndefined = "lint_undefined"
+	LintFails     = "lint_fails"
 )
 
 // lint finds what is allowed and probably not meant. The compiled modules have
@@ -75,6 +81,12 @@ func untitledRule(rule *ast.Rule, field string) engine.Problem {
 func untestedRules(coverage *testrun.Coverage) []engine.Problem {
 	var found []engine.Problem
 	for _, rule := range coverage.Untested {
+		if testrun.IsTest(rule.Name) {
+			found = append(found, engine.Problem{File: rule.File, Row: rule.Row, Code: LintTest,
+				Message: fmt.Sprintf("%s is no test here but a rule: tests count in *_test.rego only", rule.Name),
+				Try:     "the name " + strings.TrimSuffix(rule.File, ".rego") + "_test.rego for the file"})
+			continue
+		}
 		found = append(found, engine.Problem{File: rule.File, Row: rule.Row, Code: LintUntested,
 			Message: fmt.Sprintf("no test makes this rule (%s) true", rule.Name), Try: "a test of a case in which it applies"})
 	}

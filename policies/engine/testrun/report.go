@@ -80,7 +80,7 @@ func (r *Report) Failures() []engine.Problem {
 // because is the row and the expression at which a test gave up.
 func (r *Result) because() string {
 	if len(r.Differences) == 0 {
-		return ""
+		return ": its body was not true"
 	}
 	expression, _, _ := strings.Cut(r.Differences[0].Text, "\n")
 	return fmt.Sprintf(": in row %d, %.200s does not hold", r.Differences[0].Row, expression)

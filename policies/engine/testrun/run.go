@@ -137,14 +137,19 @@ type test struct {
 	hasCases  bool
 }
 
+// IsTest says whether a rule of this name would be a test in a file of tests.
+func IsTest(name string) bool {
+	return strings.HasPrefix(name, tester.TestPrefix) || strings.HasPrefix(name, tester.SkipTestPrefix)
+}
+
 func testOf(rule *ast.Rule) (test, bool) {
 	ref := rule.Head.Ref().GroundPrefix()
 	for i, term := range ref {
 		name := strings.Trim(term.String(), `"`)
-		skip := strings.HasPrefix(name, tester.SkipTestPrefix)
-		if !skip && !strings.HasPrefix(name, tester.TestPrefix) {
+		if !IsTest(name) {
 			continue
 		}
+		skip := strings.HasPrefix(name, tester.SkipTestPrefix)
 		pkg := rule.Module.Package.Path
 		return test{
 			rule: rule, pkg: pkg.String(), name: ref[:i+1].String(), ref: pkg.Extend(ref[:i+1]).String(),
@@ -225,6 +230,10 @@ func (r *runner) explain(ctx context.Context, err error) (message, try string) {
 	}
 	if strings.HasPrefix(err.Error(), "panic: ") {
 		return err.Error(), "an issue at holdshort's repository; the policy is not to blame"
+	}
+	var failed *topdown.Error
+	if errors.As(err, &failed) && failed.Code == topdown.ConflictErr {
+		return engine.FromOPA("", asOPA(err))[0].String(), engine.ConflictAdvice
 	}
 	return engine.FromOPA("", asOPA(err))[0].String(), "a test for what makes it fail: an error holds the Job"
 }
