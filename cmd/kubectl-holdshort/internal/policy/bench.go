@@ -73,11 +73,11 @@ func (p Plugin) runBench(ctx context.Context, dir string, f benchFlags) error {
 	}
 	bundle, err := readBundle(dir)
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.refusalAs(err, dir, f.format)
 	}
 	entries, err := author.Bench(ctx, bundle, samples, f.each)
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.refusalAs(err, dir, f.format)
 	}
 	if f.format == render.FormatJSON {
 		document := policyBench{Kind: report.Kind{APIVersion: report.APIVersion, Kind: "PolicyBench"}, Bundle: dir}

@@ -15,13 +15,17 @@ import (
 
 // oneDir takes the one argument that most of these commands have.
 func oneDir(_ *cobra.Command, args []string) error {
+	return one(args, "which policy?", "the folder that has data.yaml in it, or . if you are in it")
+}
+
+func one(args []string, question, try string) error {
 	switch len(args) {
 	case 1:
 		return nil
 	case 0:
-		return failure.New("the folder that has data.yaml in it, or . if you are in it", "which policy?")
+		return failure.New(try, "%s", question)
 	}
-	return failure.New("one folder at a time", "unexpected argument %q", args[1])
+	return failure.New("one at a time", "unexpected argument %q", args[1])
 }
 
 // isArchive: a bundle as it is shipped.
@@ -33,6 +37,9 @@ func isArchive(name string) bool {
 // wrong with the policy itself is an *engine.BundleError.
 func readBundle(name string) (engine.Bundle, error) {
 	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return engine.Bundle{}, failure.New("another path; kubectl holdshort policy new DIR makes a policy", "there is no %s", name)
+	}
 	if err != nil {
 		return engine.Bundle{}, fileFailure(err, name)
 	}
@@ -68,9 +75,17 @@ func fileFailure(err error, name string) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.New("another path; kubectl holdshort policy new DIR makes a policy", "there is no %s", name)
+		return failure.New("another path", "there is no %s", name)
 	case errors.Is(err, fs.ErrPermission):
 		return failure.New("ls -ld "+name+", to see who may", "%s: you may not: %w", name, fs.ErrPermission)
 	}
 	return failure.New("another path", "%w", err)
+}
+
+// outFailure is fileFailure of a file to write: what is not there is its folder.
+func outFailure(err error, name string) error {
+	if folder := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) {
+		return failure.New("mkdir -p "+folder+", or another -o", "there is no folder %s for %s", folder, filepath.Base(name))
+	}
+	return fileFailure(err, name)
 }

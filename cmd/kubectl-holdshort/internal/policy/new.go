@@ -21,7 +21,9 @@ func (p Plugin) create() *cobra.Command {
 		Use:     "new DIR",
 		Short:   "Make a folder with a policy to start from: data, one rule, its tests",
 		Example: `  kubectl holdshort policy new my-policy`,
-		Args:    oneDir,
+		Args: func(_ *cobra.Command, args []string) error {
+			return one(args, "which folder is to be made?", "kubectl holdshort policy new my-policy")
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.runNew(args[0])
 		},

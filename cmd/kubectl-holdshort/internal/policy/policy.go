@@ -27,10 +27,15 @@ func New(p Plugin) *cobra.Command {
 
 A policy is a folder, called a bundle: data.yaml, and rules where data is not enough. What passes here is what the
 manager puts in force: it is the same engine.`,
-		Args: cobra.ArbitraryArgs, // cobra takes a misspelt command for one
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs, // cobra takes a misspelt command for one
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return failure.New(c.CommandPath()+" --help", "%s has no command %q", c.CommandPath(), args[0])
+				try := c.CommandPath() + " --help"
+				if meant := c.SuggestionsFor(args[0]); len(meant) > 0 {
+					try = c.CommandPath() + " " + meant[0]
+				}
+				return failure.New(try, "%s has no command %q", c.CommandPath(), args[0])
 			}
 			return c.Help()
 		},

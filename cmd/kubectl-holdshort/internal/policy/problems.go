@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
@@ -54,6 +55,26 @@ func (p Plugin) refusal(err error, dir string) error {
 		return err
 	}
 	printProblems(p.Streams.Out, bad.Problems)
+	return wouldBeRefused(dir)
+}
+
+// refusalAs is refusal for a command that may print JSON: then a document of what
+// check says, and no prose.
+func (p Plugin) refusalAs(err error, dir, format string) error {
+	var bad *engine.BundleError
+	if format != render.FormatJSON || !errors.As(err, &bad) {
+		return p.refusal(err, dir)
+	}
+	if _, err := render.Document(p.Streams.Out, format, policyCheck{
+		Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyCheck"},
+		Bundle: dir, Problems: problemsOf(bad.Problems), Warnings: []Problem{},
+	}); err != nil {
+		return err
+	}
+	return wouldBeRefused(dir)
+}
+
+func wouldBeRefused(dir string) error {
 	return failure.New("kubectl holdshort policy check "+dir+" when it is mended", "%s would be refused", dir)
 }
 

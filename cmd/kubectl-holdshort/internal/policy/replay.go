@@ -65,11 +65,11 @@ type policyReplay struct {
 func (p Plugin) runReplay(ctx context.Context, name, dir, format string) error {
 	bundle, err := readBundle(dir)
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.refusalAs(err, dir, format)
 	}
 	revision, err := engine.Compile(ctx, bundle, engine.Options{Now: p.Now})
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.refusalAs(err, dir, format)
 	}
 	records := p.Streams.In
 	if name != "-" {

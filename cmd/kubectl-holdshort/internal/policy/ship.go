@@ -2,7 +2,9 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -123,7 +125,7 @@ func (p Plugin) runBuild(ctx context.Context, dir string, f buildFlags) error {
 		return err
 	}
 	if err := os.WriteFile(f.out, archive, 0o644); err != nil {
-		return fileFailure(err, f.out)
+		return outFailure(err, f.out)
 	}
 	fmt.Fprintf(p.Streams.Out, "%s: revision %s, %s, %d bytes\n", f.out, engine.Short(packed.Digest()), counted(len(packed.Files), "file"), len(archive))
 	return nil
@@ -139,7 +141,9 @@ func (p Plugin) sign() *cobra.Command {
 		Example: `  openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem
   openssl pkey -in key.pem -pubout -out key.pub
   kubectl holdshort policy sign bundle.tar.gz --key key.pem`,
-		Args: oneDir,
+		Args: func(_ *cobra.Command, args []string) error {
+			return one(args, "which archive?", "the one that kubectl holdshort policy build made, such as bundle.tar.gz")
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.runSign(args[0], f)
 		},
@@ -156,6 +160,9 @@ func (p Plugin) runSign(name string, f signFlags) error {
 	if f.key == "" {
 		return failure.New("--key key.pem", "which key?")
 	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return failure.New("another path; kubectl holdshort policy build DIR makes an archive", "there is no %s", name)
+	}
 	if !isArchive(name) {
 		return failure.New("kubectl holdshort policy build "+name+" -o bundle.tar.gz, and sign that", "%s is no archive", name)
 	}
@@ -165,6 +172,9 @@ func (p Plugin) runSign(name string, f signFlags) error {
 	}
 	key, err := os.ReadFile(f.key)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return failure.New("another --key; kubectl holdshort policy sign --help shows how to make one", "there is no %s", f.key)
+		}
 		return fileFailure(err, f.key)
 	}
 	signed, err := author.Sign(archive, author.Signing{Key: key, ID: f.id, Algorithm: f.algorithm, Scope: f.scope})
@@ -176,7 +186,7 @@ func (p Plugin) runSign(name string, f signFlags) error {
 		out = name
 	}
 	if err := os.WriteFile(out, signed, 0o644); err != nil {
-		return fileFailure(err, out)
+		return outFailure(err, out)
 	}
 	packed, err := engine.ReadArchive(out, signed)
 	if err != nil {

@@ -89,7 +89,7 @@ func (p Plugin) runTest(ctx context.Context, dir string, f testFlags) error {
 	}
 	bundle, err := readBundle(dir)
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.untested(err, dir, f)
 	}
 	return p.testOnce(ctx, dir, bundle, f, options)
 }
@@ -97,11 +97,11 @@ func (p Plugin) runTest(ctx context.Context, dir string, f testFlags) error {
 func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, f testFlags, options testrun.Options) error {
 	// The rules alone first: what is wrong with them is told as check tells it.
 	if _, err := engine.Compile(ctx, bundle, engine.Options{}); err != nil {
-		return p.refusal(err, dir)
+		return p.untested(err, dir, f)
 	}
 	tests, err := testrun.Run(ctx, bundle, options)
 	if err != nil {
-		return p.refusal(err, dir)
+		return p.untested(err, dir, f)
 	}
 	if len(tests.Results) == 0 && f.run != "" {
 		return failure.New("--run with a part of a name, or none", "no test of %s matches --run %s", dir, f.run)
@@ -110,6 +110,24 @@ func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, 
 		return err
 	}
 	return testVerdict(dir, tests, f)
+}
+
+// untested is refusal in the format that was asked for.
+func (p Plugin) untested(err error, dir string, f testFlags) error {
+	var bad *engine.BundleError
+	if f.format == render.FormatText || !errors.As(err, &bad) {
+		return p.refusal(err, dir)
+	}
+	if f.format == formatJUnit {
+		if err := printJUnit(p.Streams.Out, uncompiled(dir, bad)); err != nil {
+			return err
+		}
+	} else if _, err := render.Document(p.Streams.Out, f.format, policyTests{
+		Kind: testKind(), Bundle: dir, Tests: []policyTest{}, Problems: problemsOf(bad.Problems),
+	}); err != nil {
+		return err
+	}
+	return wouldBeRefused(dir)
 }
 
 // testVerdict is what the exit code says.

@@ -4,10 +4,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
@@ -17,7 +19,7 @@ func (p Plugin) printTests(dir string, tests *testrun.Report, f testFlags) error
 		_, err := render.Document(p.Streams.Out, f.format, testDocument(dir, tests))
 		return err
 	case formatJUnit:
-		return printJUnit(p.Streams.Out, dir, tests)
+		return printJUnit(p.Streams.Out, junitOf(dir, tests))
 	}
 	for i := range tests.Results {
 		printTest(p.Streams.Out, &tests.Results[i], f.verbose)
@@ -88,28 +90,47 @@ func printCoverage(w io.Writer, c *testrun.Coverage) {
 		}
 	}
 	for _, r := range c.Untested {
+		if testrun.IsTest(r.Name) {
+			fmt.Fprintf(w, "  %s:%d: %s is no test here but a rule: tests count in *_test.rego only\n", r.File, r.Row, r.Name)
+			continue
+		}
 		fmt.Fprintf(w, "  %s:%d: no test makes this rule (%s) true\n", r.File, r.Row, r.Name)
 	}
 }
 
+// rows joins what touches, so that a rule is one range and not ten rows.
 func rows(missed []testrun.RowRange) string {
-	var parts []string
+	var ranges []testrun.RowRange
 	for _, m := range missed {
-		if m.From == m.To {
-			parts = append(parts, fmt.Sprintf("row %d", m.From))
+		if last := len(ranges) - 1; last >= 0 && m.From <= ranges[last].To+1 {
+			ranges[last].To = max(ranges[last].To, m.To)
 		} else {
-			parts = append(parts, fmt.Sprintf("rows %d to %d", m.From, m.To))
+			ranges = append(ranges, m)
 		}
 	}
-	return strings.Join(parts, ", ")
+	var parts []string
+	word := "row "
+	for i, r := range ranges {
+		if r.From != r.To || i > 0 {
+			word = "rows "
+		}
+		if r.From == r.To {
+			parts = append(parts, strconv.Itoa(r.From))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d–%d", r.From, r.To))
+		}
+	}
+	return word + strings.Join(parts, ", ")
 }
 
 // policyTests is what -o json shows.
 type policyTests struct {
 	report.Kind
-	Bundle   string            `json:"bundle"`
-	OK       bool              `json:"ok"`
-	Tests    []policyTest      `json:"tests"`
+	Bundle string       `json:"bundle"`
+	OK     bool         `json:"ok"`
+	Tests  []policyTest `json:"tests"`
+	// Problems are why no test could run.
+	Problems []Problem         `json:"problems,omitempty"`
 	Coverage *testrun.Coverage `json:"coverage,omitempty"`
 }
 
@@ -127,10 +148,11 @@ type policyTest struct {
 	Seconds     float64              `json:"seconds"`
 }
 
+func testKind() report.Kind { return report.Kind{APIVersion: report.APIVersion, Kind: "PolicyTests"} }
+
 func testDocument(dir string, tests *testrun.Report) policyTests {
 	document := policyTests{
-		Kind:   report.Kind{APIVersion: report.APIVersion, Kind: "PolicyTests"},
-		Bundle: dir, OK: tests.OK(), Tests: []policyTest{}, Coverage: tests.Coverage,
+		Kind: testKind(), Bundle: dir, OK: tests.OK(), Tests: []policyTest{}, Coverage: tests.Coverage,
 	}
 	for _, r := range tests.Results {
 		document.Tests = append(document.Tests, policyTest{
@@ -169,7 +191,17 @@ type junitText struct {
 	Text    string `xml:",chardata"`
 }
 
-func printJUnit(w io.Writer, dir string, tests *testrun.Report) error {
+// uncompiled is a policy of which no test could run: one case that is an error,
+// since a report without cases counts as a good one.
+func uncompiled(dir string, bad *engine.BundleError) junitSuite {
+	first := bad.Problems[0]
+	return junitSuite{Name: dir, Tests: 1, Errors: 1, Cases: []junitCase{{
+		Class: dir, Name: "compile", File: first.File, Line: first.Row, Seconds: "0.000000",
+		Error: &junitText{Message: first.String(), Text: bad.Error()},
+	}}}
+}
+
+func junitOf(dir string, tests *testrun.Report) junitSuite {
 	suite := junitSuite{
 		Name: dir, Tests: len(tests.Results), Failures: tests.Count(testrun.Fail),
 		Errors: tests.Count(testrun.Broken), Skipped: tests.Count(testrun.Skipped),
@@ -191,6 +223,10 @@ func printJUnit(w io.Writer, dir string, tests *testrun.Report) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
+	return suite
+}
+
+func printJUnit(w io.Writer, suite junitSuite) error {
 	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing JUnit: %w", err)
