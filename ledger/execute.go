@@ -31,6 +31,9 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 		l.admit(&plan.Admit[i])
 	}
 	next := l.tell(plan.Waiting, now)
+	for _, t := range l.refused {
+		next = min(next, t.notTill.Sub(now))
+	}
 	if plan.WakeAt > 0 {
 		next = min(next, time.Unix(0, plan.WakeAt).Sub(now))
 	}
@@ -51,11 +54,14 @@ func (l *Loop) admit(a *effect.Admit) {
 	})
 }
 
+// suspend says less on the Job the second time: that there is no room for more is
+// what such a write is refused for.
 func (l *Loop) suspend(s *effect.Suspend) {
 	t := l.jobs[types.UID(s.Job.UID)]
-	if t == nil || l.standing.busy[string(t.raw.UID)] || t.job != s.Job {
+	if t == nil || l.standing.busy[string(t.raw.UID)] || t.job != s.Job || l.refused[t.raw.UID] != nil {
 		return
 	}
+	s.Silent = t.refusals > 0
 	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})
@@ -138,8 +144,8 @@ func (l *Loop) observeWritten(w written) {
 	}
 }
 
-// refuse keeps a Job that the API server will not have admitted from being
-// tried again in a hot loop.
+// refuse keeps a Job that the API server will not have admitted, or taken back,
+// from being tried again in a hot loop.
 func (l *Loop) refuse(t *tracked, err error) {
 	pause := refusedPauseAfter(t.refusals)
 	t.refusals++

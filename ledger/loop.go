@@ -170,6 +170,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	}
 	news := l.inbox.take()
 	l.observe(news)
+	overdue := l.book.Tick(started.UnixNano())
 	fresh := l.freshCatalogs(ctx, revision, started)
 	plan := l.plan(ctx, revision, started)
 	l.answer(news.asked)
@@ -177,6 +178,9 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	next = min(next, l.publish(plan, started))
 	for _, till := range l.ghosts {
 		next = min(next, till.Sub(started))
+	}
+	if overdue > 0 {
+		next = min(next, time.Unix(0, overdue).Sub(started))
 	}
 	if plan.More && len(l.standing.busy) < inFlightMax || len(l.stale) > 0 {
 		next = 0

@@ -273,7 +273,7 @@ func TestAPodElsewhereIsNotAJobsPod(t *testing.T) {
 		}}
 		controller := true
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "uid-train", Controller: &controller}}
-		p.Spec.NodeName = "n1"
+		p.Spec.NodeName, p.Status.StartTime = "n1", &metav1.Time{Time: b.now}
 		p.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")},
 		}}}
@@ -337,6 +337,36 @@ func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
 	b.step()
 	b.step()
 	b.wantAdmitted(map[string]bool{"full": true}) // it may start all the same
+}
+
+// TestAJobThatIsFullIsTakenBackAllTheSame: where nothing longer can be written on
+// a Job, it is suspended without a word, and not tried again at once.
+func TestAJobThatIsFullIsTakenBackAllTheSame(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.create("full", 4)
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"full": true})
+	b.now = b.now.Add(10 * time.Minute) // no pod was ever made
+	patches := 0
+	b.answer = func() error {
+		patches++
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "full", nil)
+	}
+	for range 10 {
+		b.step()
+	}
+	if patches != 1 {
+		t.Errorf("%d patches at once, want 1", patches)
+	}
+	b.answer = nil
+	b.now = b.now.Add(refusedPause)
+	b.step()
+	job, _ := b.get("full")
+	a := job.Annotations
+	if !*job.Spec.Suspend || a[policies.AnnotationReservation] != "" || a[policies.AnnotationMessage] != "" || a[policies.AnnotationBackoff] == "" {
+		t.Errorf("want it suspended, with nothing but its backoff: %v %v", *job.Spec.Suspend, a)
+	}
 }
 
 func TestARoundThatDoesNotEndIsUnhealthy(t *testing.T) {

@@ -75,6 +75,9 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		policies.AnnotationMessage:     suspend.Reason.Line(),
 		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
 	}
+	if suspend.Silent {
+		annotations[policies.AnnotationMessage] = nil
+	}
 	if suspend.Backoff != nil {
 		backoff, err := text(suspend.Backoff)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -17,7 +18,7 @@ type Book struct {
 	orphans  *Entry // pods that are charged and have no Job to ask
 	pods     map[string]*pod
 	tags     map[string]*tag
-	usage    map[quota.Key]int64
+	usage    map[quota.Key]resource.Wide
 	promises map[promiseKey]int64
 	pending  map[*fit.Shape]int64 // pods that nobody was promised anything for
 	queued   map[*Entry]struct{}
@@ -25,6 +26,8 @@ type Book struct {
 	loose    map[*Entry]struct{}
 	owing    map[*Entry]struct{}
 	admitted map[string]int64 // queue → Jobs
+	now      int64            // as of the last Tick
+	unheard  []string         // UIDs of pods that the scheduler said nothing of yet, as they came
 	key      []byte           // scratch
 	names    []string         // scratch
 }
@@ -41,7 +44,7 @@ func New() *Book {
 		skip:    map[string]bool{},
 		entries: map[string]*Entry{}, orphans: &Entry{orphans: true},
 		pods: map[string]*pod{}, tags: map[string]*tag{},
-		usage:    map[quota.Key]int64{},
+		usage:    map[quota.Key]resource.Wide{},
 		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
 		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
 		admitted: map[string]int64{},

@@ -49,7 +49,7 @@ func wants(n int64) func(*demand.Job) {
 func pod(name, node string, change ...func(*supply.Pod)) *supply.Pod {
 	p := &supply.Pod{
 		UID: name, Node: node, JobUID: "j", Requests: resource.List{gpu: 1, "pods": 1},
-		Queue: "research", Flavors: map[string]string{gpu: "h100", "pods": "h100"},
+		Queue: "research", Flavors: map[string]string{gpu: "h100", "pods": "h100"}, Started: node != "",
 	}
 	for _, f := range change {
 		f(p)
@@ -60,6 +60,7 @@ func pod(name, node string, change ...func(*supply.Pod)) *supply.Pod {
 func deleting(p *supply.Pod) { p.Deleting = true }
 func orphan(p *supply.Pod)   { p.JobUID = "" }
 func bare(p *supply.Pod)     { p.Queue, p.Flavors = "", nil }
+func refused(p *supply.Pod)  { p.Started = false }
 func asks(n int64) func(*supply.Pod) {
 	return func(p *supply.Pod) { p.Requests = resource.List{gpu: n, "pods": 1} }
 }
@@ -93,6 +94,17 @@ func TestCharges(t *testing.T) {
 			b.SetJob(job(admitted, wants(1)))
 			b.SetPod(pod("1", "n", asks(8)))
 		}, 8, 0, 0},
+		{"pods that only name the Job, and that no kubelet has taken in, are charged to nobody", func(b *book.Book) {
+			b.SetJob(job(admitted, wants(1)))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", "", bare, asks(1000)))
+			b.SetPod(pod("3", "nowhere", bare, asks(1000), refused))
+		}, 1, 0, 0},
+		{"but are if they really run", func(b *book.Book) {
+			b.SetJob(job(admitted, wants(1)))
+			b.SetPod(pod("1", "n"))
+			b.SetPod(pod("2", "n", bare, asks(3)))
+		}, 4, 0, 0},
 		{"a finished Job is charged for pods that are not gone", func(b *book.Book) {
 			b.SetJob(job(admitted, finished))
 			b.SetPod(pod("1", "n", deleting))

@@ -2,7 +2,6 @@ package book
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ type sums map[string]int64
 
 func (b *Book) sums() sums {
 	s := sums{}
-	for key, n := range b.usage {
+	for key, n := range b.Usage() {
 		s.add(n, "charge", key.Queue, key.Flavor, key.Resource)
 	}
 	for key, n := range b.promises {
@@ -115,7 +114,9 @@ func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {
 	if p.node != "" && !p.deleting {
 		e.active++
 	}
-	e.group(p.tag).add(p, 1)
+	if p.charges() {
+		e.group(p.tag).add(p, 1)
+	}
 }
 
 func compare(a, b sums) []string {
@@ -135,7 +136,13 @@ func compare(a, b sums) []string {
 }
 
 // Usage is what is charged, for tests and audits.
-func (b *Book) Usage() map[quota.Key]int64 { return maps.Clone(b.usage) }
+func (b *Book) Usage() map[quota.Key]int64 {
+	usage := make(map[quota.Key]int64, len(b.usage))
+	for key, n := range b.usage {
+		usage[key] = n.Int64()
+	}
+	return usage
+}
 
 // Nodes is the machines.
 func (b *Book) Nodes() *fit.Nodes { return b.nodes }

@@ -11,7 +11,6 @@ import (
 )
 
 // chargeMax is the most that one Job is charged of anything: 8 PiB of memory.
-// A thousand Jobs at this limit still add up exactly.
 const chargeMax = int64(1) << 53
 
 // Form is what a queued Job asks for. Two Jobs whose keys are equal ask for the

@@ -22,6 +22,15 @@ func TestLooseIsWhatOnlyThePolicyCanCharge(t *testing.T) {
 			b.SetJob(job(running, wants(1)))
 			b.SetPod(pod("1", "n", bare, asks(3)))
 		}, resource.List{gpu: 3, "pods": 1}},
+		{"but not by such as no kubelet has taken in: anybody can make them", func(b *book.Book) {
+			b.SetJob(job(running, wants(1)))
+			b.SetPod(pod("1", "", bare, asks(1000)))
+			b.SetPod(pod("2", "nowhere", bare, asks(1000), refused))
+		}, resource.List{gpu: 1, "pods": 1}},
+		{"nor is one that does not run and has no others", func(b *book.Book) {
+			b.SetJob(job(running, leaving))
+			b.SetPod(pod("1", "", bare, asks(1000)))
+		}, nil},
 		{"one that was suspended, by the pods that are still there", func(b *book.Book) {
 			b.SetJob(job())
 			b.SetPod(pod("1", "n", bare))

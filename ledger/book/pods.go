@@ -2,6 +2,7 @@ package book
 
 import (
 	"slices"
+	"time"
 
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -20,8 +21,24 @@ type pod struct {
 	rival         bool
 	deleting      bool
 	ready         bool
+	started       bool // a kubelet has taken it in
 	unschedulable int64
+	unheardTill   int64 // how long it is a rival if no scheduler says a word of it
 }
+
+// unheardMax is how long the scheduler may take to say something of a pod. One
+// that it leaves alone for longer is another scheduler's that may not even be
+// there, or lacks what it has to have before it is looked at; such a pod would
+// keep machines from everybody for good.
+const unheardMax = int64(2 * time.Minute)
+
+// unheard: it might be bound at any moment, for all that anybody said.
+func (p *pod) unheard() bool { return p.rival && p.unschedulable == 0 }
+
+// charges tells whether a quota is charged for what the pod holds. Whom to charge
+// is written on every pod of an admission. One that says nothing counts once a
+// kubelet has taken it in: anybody can make pods that name his Job and never run.
+func (p *pod) charges() bool { return p.tag != nil || p.started }
 
 // tag is what an admission wrote on pods: whom to charge.
 type tag struct {
@@ -43,6 +60,9 @@ func (b *Book) SetPod(p *supply.Pod) {
 	}
 	kept := &now
 	b.pods[p.UID] = kept
+	if kept.unheard() && (was == nil || !was.unheard()) {
+		b.unheard = append(b.unheard, p.UID)
+	}
 	b.count(kept, 1)
 	b.refresh(kept.entry)
 	if was != nil {
@@ -80,7 +100,7 @@ func (b *Book) left(e *Entry) {
 func (b *Book) read(p *supply.Pod) pod {
 	facts := pod{
 		req: b.nodes.Vector(p.Requests), node: p.Node,
-		deleting: p.Deleting, ready: p.Ready,
+		deleting: p.Deleting, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
 		facts.tag = b.tag(p.Queue, p.Flavors)
@@ -98,6 +118,10 @@ func (b *Book) read(p *supply.Pod) pod {
 		// here: it would hold room for good that it can't use.
 		stuck := p.UnschedulableSince != 0 && len(p.Place.Unverified) > 0
 		facts.rival = !p.Gated && !p.Deleting && !stuck
+		facts.unheardTill = p.Created + unheardMax
+		if facts.unheard() && facts.unheardTill <= b.now {
+			facts.rival = false
+		}
 	}
 	return facts
 }
@@ -139,7 +163,31 @@ func (b *Book) count(p *pod, sign int64) {
 	if p.ready && !p.deleting {
 		e.readyPods += sign
 	}
-	e.group(p.tag).add(p, sign)
+	if p.charges() {
+		e.group(p.tag).add(p, sign)
+	}
+}
+
+// Tick tells the book the time. It returns when time alone changes something
+// next, or 0.
+func (b *Book) Tick(now int64) int64 {
+	b.now = now
+	for len(b.unheard) > 0 {
+		first := b.unheard[0]
+		p := b.pods[first]
+		if p != nil && p.unheard() && p.unheardTill > now {
+			return p.unheardTill
+		}
+		b.unheard = b.unheard[1:]
+		if p == nil || !p.unheard() {
+			continue
+		}
+		b.count(p, -1)
+		p.rival = false
+		b.count(p, 1)
+	}
+	b.unheard = nil
+	return 0
 }
 
 func (b *Book) rival(s *fit.Shape, sign int64) {

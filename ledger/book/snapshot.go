@@ -43,7 +43,7 @@ func byUID(set map[*Entry]struct{}) []*Entry {
 }
 
 // Usage is what is charged to a row, without what is loose.
-func (s *Snapshot) Usage(key quota.Key) int64 { return s.b.usage[key] }
+func (s *Snapshot) Usage(key quota.Key) int64 { return s.b.usage[key].Int64() }
 
 // Charged lists every row that anything is charged to, by key.
 func (s *Snapshot) Charged() []quota.Row { return s.b.charged() }
@@ -51,7 +51,7 @@ func (s *Snapshot) Charged() []quota.Row { return s.b.charged() }
 func (b *Book) charged() []quota.Row {
 	rows := make([]quota.Row, 0, len(b.usage))
 	for key, n := range b.usage {
-		rows = append(rows, quota.Row{Key: key, Usage: n})
+		rows = append(rows, quota.Row{Key: key, Usage: n.Int64()})
 	}
 	slices.SortFunc(rows, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
 	return rows
@@ -80,7 +80,7 @@ func (b *Book) looseAmount(e *Entry) resource.List {
 	hold, may := resource.List{}, resource.List{}
 	for i := range e.groups {
 		if g := &e.groups[i]; e.isLooseGroup(g) {
-			b.nodes.EachOf(&g.all, func(name string, n int64) { hold[name] += n })
+			b.nodes.EachOf(&g.all, func(name string, n int64) { hold[name] = resource.Add(hold[name], n) })
 		}
 	}
 	if e.runs() {

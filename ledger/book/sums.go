@@ -146,7 +146,8 @@ func (b *Book) recharge(e *Entry, charges []charge) {
 }
 
 func (b *Book) charge(key quota.Key, n int64) {
-	if b.usage[key] += n; b.usage[key] == 0 {
+	sum := b.usage[key].Plus(n)
+	if b.usage[key] = sum; sum == (resource.Wide{}) {
 		delete(b.usage, key)
 	}
 }

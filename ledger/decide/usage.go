@@ -51,11 +51,12 @@ func limits(name string, q policies.Queue) []quota.Key {
 }
 
 // chargeLoose charges a Job that was never admitted to its queue, on the first
-// flavor that its pods agree with.
+// flavor that its pods agree with. A queue that does not take the Jobs of the
+// namespace has nothing to do with it: anybody can write a label.
 func (p *planner) chargeLoose(tree *quota.Tree, loose book.Loose) {
 	j := loose.Entry.Job()
 	l := p.lines[p.queueOf(j)]
-	if l == nil || len(l.queue.Flavors) == 0 {
+	if l == nil || len(l.queue.Flavors) == 0 || !p.accepted(l, j.Namespace) {
 		return
 	}
 	flavor := l.queue.Flavors[0]

@@ -112,7 +112,7 @@ func (w *world) priority(name string, p int64) {
 
 // pod adds a bound pod, of a Job if one is named.
 func (w *world) pod(name, node, job string, gpus int64, change ...func(*supply.Pod)) {
-	p := &supply.Pod{UID: "pod-" + name, Namespace: "team", Name: name, Node: node, Requests: resource.List{"pods": 1}}
+	p := &supply.Pod{UID: "pod-" + name, Namespace: "team", Name: name, Node: node, Requests: resource.List{"pods": 1}, Started: node != ""}
 	if gpus > 0 {
 		p.Requests[gpu] = gpus
 	}

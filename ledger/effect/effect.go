@@ -24,6 +24,9 @@ type Suspend struct {
 	Job     *demand.Job
 	Reason  reason.Reason
 	Backoff *demand.Backoff // when it may try again; nil: at once
+	// Silent leaves out why: a Job that is full takes nothing longer than the
+	// reservation that goes.
+	Silent bool
 }
 
 // Explain writes on the Job why it waits, and where: only when the code or the

@@ -19,10 +19,14 @@ func place(spec *corev1.PodSpec, own siblings) demand.Place {
 		Affinity:     required(spec),
 		Tolerations:  tolerations(spec.Tolerations),
 	}
+	unverified := set{}
 	if hostPorts(spec) {
 		p.PerNode = 1
+		unverified.add("hostPort")
 	}
-	unverified := set{}
+	if len(spec.ResourceClaims) > 0 {
+		unverified.add("resourceClaims")
+	}
 	podAffinity(spec.Affinity, own, &p, unverified)
 	for _, spread := range spec.TopologySpreadConstraints {
 		if spread.WhenUnsatisfiable == corev1.DoNotSchedule {

@@ -78,12 +78,12 @@ affinity:
 		{
 			name: "a host port is taken once per node",
 			spec: `{containers: [{name: a, ports: [{containerPort: 80, hostPort: 8080}]}]}`,
-			want: demand.Place{PerNode: 1},
+			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
 		},
 		{
 			name: "on the host's network every port is a host port",
 			spec: `{hostNetwork: true, containers: [{name: a, ports: [{containerPort: 80}]}]}`,
-			want: demand.Place{PerNode: 1},
+			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
 		},
 		{
 			name: "the host port of a plain init container is free again when the pod runs",
@@ -92,7 +92,7 @@ affinity:
 		{
 			name: "a sidecar's host port is taken",
 			spec: `{initContainers: [{name: s, restartPolicy: Always, ports: [{containerPort: 80, hostPort: 8080}]}], containers: [{name: a}]}`,
-			want: demand.Place{PerNode: 1},
+			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
 		},
 		{
 			name: "anti-affinity to its own siblings by host is one per node",

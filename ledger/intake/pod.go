@@ -39,6 +39,8 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 		Queue:     queue(pod),
 		Flavors:   flavors(pod),
 		Gated:     len(pod.Spec.SchedulingGates) > 0,
+		Started:   pod.Status.StartTime != nil,
+		Created:   nanoseconds(pod.CreationTimestamp),
 		Deleting:  pod.DeletionTimestamp != nil,
 	}
 	for _, c := range pod.Status.Conditions {

@@ -36,6 +36,10 @@ type Pod struct {
 	Queue   string
 	Flavors map[string]string // resource → flavor
 	Gated   bool
+	// Started: a kubelet has taken it in. Whoever names a node in a pod has it
+	// bound there, and the kubelet may yet refuse it.
+	Started bool
+	Created int64 // unix nanoseconds
 	// Deleting pods hold what they have until they are gone.
 	Deleting bool
 	Ready    bool
