@@ -2,10 +2,15 @@ package ledger
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,19 +19,43 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
-// still is a bundle that nobody edits.
-type still engine.Bundle
+// bundle is a source that the test edits.
+type bundle struct {
+	mu      sync.Mutex
+	files   map[string][]byte
+	changed func()
+}
 
-func (s still) Read(context.Context) (engine.Bundle, error) { return engine.Bundle(s), nil }
+func (b *bundle) Read(context.Context) (engine.Bundle, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return engine.Bundle{Source: "test", Files: b.files}, nil
+}
 
-func (s still) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
+func (b *bundle) Watch(ctx context.Context, changed func()) error {
+	b.mu.Lock()
+	b.changed = changed
+	b.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
 
-func stillOf(rules map[string]string) still {
-	bundle := engine.Bundle{Source: "test", Files: map[string][]byte{"data.yaml": []byte(dynamicData)}}
+func (b *bundle) set(rules map[string]string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.files = map[string][]byte{"data.yaml": []byte(dynamicData)}
 	for name, text := range rules {
-		bundle.Files[name] = []byte(text)
+		b.files[name] = []byte(text)
 	}
-	return still(bundle)
+	if b.changed != nil {
+		b.changed()
+	}
+}
+
+func bundleOf(rules map[string]string) *bundle {
+	b := &bundle{}
+	b.set(rules)
+	return b
 }
 
 // withShadow gives a bench a rollout with a shadow of these rules, and waits until
@@ -36,14 +65,15 @@ func withShadow(t *testing.T, rules map[string]string) *bench {
 	b := newBench(t, map[string]string{"data.yaml": dynamicData})
 	policy := engine.New(engine.Options{})
 	now := func() time.Time { return time.Unix(1_800_000_000, 0) }
-	shadow, err := rollout.NewShadow(stillOf(rules), policy.Active, now, prometheus.NewRegistry())
+	b.metrics, b.second = prometheus.NewRegistry(), bundleOf(rules)
+	shadow, err := rollout.NewShadow(b.second, policy.Active, now, b.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := func(name string) rollout.Kept {
 		return rollout.Kept{Client: b.store, Name: types.NamespacedName{Namespace: "holdshort-system", Name: name}}
 	}
-	r := &rollout.Rollout{Engine: policy, Gates: &rollout.Gates{}, Source: stillOf(nil), Kept: kept("active"), Before: kept("previous"),
+	r := &rollout.Rollout{Engine: policy, Gates: &rollout.Gates{}, Source: bundleOf(nil), Kept: kept("active"), Before: kept("previous"),
 		Client: b.store, Shadow: shadow, Log: logr.Discard(), Now: now}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -61,6 +91,14 @@ func (b *bench) eventually(what string, is func() bool) {
 			b.t.Fatalf("not within 10 s: %s", what)
 		}
 	}
+}
+
+// shadowBecomes edits the shadow, and waits until it is read.
+func (b *bench) shadowBecomes(rules map[string]string) {
+	b.t.Helper()
+	before := b.Shadow.Revision()
+	b.second.set(rules)
+	b.eventually("the shadow is read anew", func() bool { return b.Shadow.Revision() != before })
 }
 
 func (b *bench) shadowQuota() int64 {
@@ -106,4 +144,68 @@ func TestTheShadowsCatalogFollowsTheMachinesDampedAsTheActiveOnes(t *testing.T) 
 		b.step()
 	}
 	b.eventually("the shadow knows that 8 are left", func() bool { return b.shadowQuota() == 4 })
+}
+
+// differing is how many decisions of a kind the shadow has made otherwise.
+func (b *bench) differing(kind string) float64 {
+	b.t.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "holdshort_policy_shadow_differences_total" && metric.GetLabel()[0].GetValue() == kind {
+				return metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+const evening = `package holdshort.policy
+
+hold contains {"code": "ops.example/Evening", "message": "in the evening"} if input.now_ns > 0
+`
+
+func TestTheShadowIsAskedForHoldThoughThePolicyInForceHasNoSuchRule(t *testing.T) {
+	b := withShadow(t, nil)
+	b.create("before", 1) // waits, and is judged, while the shadow has no hold rule either
+	b.inbox.put(func(batch *batch) { batch.nodes["n1"] = nil })
+	b.step()
+	b.wantAdmitted(map[string]bool{"before": false})
+	b.shadowBecomes(map[string]string{"evening.rego": evening})
+	b.inbox.put(func(batch *batch) { batch.nodes["n1"] = node("n1", 8) })
+	b.step()
+	b.create("after", 1)
+	b.step()
+	b.eventually("both Jobs are compared", func() bool { return b.differing("hold") == 2 })
+	b.wantAdmitted(map[string]bool{"before": true, "after": true})
+}
+
+func TestWhatHoldWasAskedIsRecordedThoughThePolicyHasNoSuchRule(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	var asked []string
+	policy := engine.New(engine.Options{Observe: func(d engine.Decision) {
+		if d.Entrypoint == "hold" {
+			input, err := d.Input()
+			if err != nil {
+				t.Error(err)
+			}
+			parts, _ := input.(map[string]any)
+			asked = append(asked, fmt.Sprint(d.Workload.Name, " ", slices.Sorted(maps.Keys(parts))))
+		}
+	}})
+	if _, err := policy.Activate(t.Context(), engine.Bundle{Source: "test", Files: map[string][]byte{"data.yaml": []byte(loopPolicy)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Policy = policy.Active
+	b.create("free", 1)
+	b.create("large", 9)
+	b.step()
+	b.lives() // a survey is no decision
+	if diff := cmp.Diff([]string{"free [capacity now_ns usage verdict workload]"}, asked); diff != "" {
+		t.Errorf("what hold was asked (-want +got):\n%s", diff)
+	}
+	b.wantAdmitted(map[string]bool{"free": true, "large": false})
 }

@@ -71,7 +71,7 @@ type Loop struct {
 // change.
 type standing struct {
 	verdicts map[string]decide.Outcome
-	revision string // that the verdicts are of
+	of       string // the policies that this is of, the one in force and the shadow
 	holds    map[string]decide.HoldAnswer
 	busy     map[string]bool // in the hands of the writers
 }
@@ -172,8 +172,9 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	l.observe(news)
 	overdue := l.book.Tick(started.UnixNano())
 	fresh := l.freshCatalogs(ctx, revision, started)
+	l.asked = append(l.asked, news.asked...)
 	plan := l.plan(ctx, revision, started)
-	l.answer(news.asked)
+	l.answer(&plan, started)
 	next := min(fresh, l.carryOut(plan, started))
 	next = min(next, l.publish(plan, started))
 	for _, till := range l.ghosts {
@@ -207,9 +208,11 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		Since:      l.since.UnixNano(),
 		Now:        now.UnixNano(),
 		Limit:      max(1, inFlightMax-len(l.standing.busy)),
+		Survey:     len(l.asked) > 0,
 	}
 	if revision != nil {
-		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), revision.HasHold()
+		// Of whom hold is not asked has a standing answer.
+		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), true
 	}
 	plan := decide.Plan(in)
 	for range asksMax {
@@ -232,11 +235,13 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 }
 
 // revision is the digest of the policy in force, empty if there is none.
-func (l *Loop) revision() string {
-	if r := l.Policy(); r != nil {
-		return r.Digest()
+func (l *Loop) revision() string { return digestOf(l.Policy()) }
+
+func digestOf(revision *engine.Revision) string {
+	if revision == nil {
+		return ""
 	}
-	return ""
+	return revision.Digest()
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

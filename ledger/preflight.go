@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
+	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
@@ -33,14 +35,18 @@ func (l *Loop) Live(ctx context.Context) ([]rollout.Live, error) {
 // they may be read outside of the loop.
 // Until the policy in force has judged all of them, there is nothing to compare
 // a candidate with.
-func (l *Loop) answer(asked []chan<- []rollout.Live) {
-	if l.asked = append(l.asked, asked...); len(l.asked) == 0 || len(l.stale) > 0 {
+func (l *Loop) answer(plan *decide.Result, now time.Time) {
+	if len(l.asked) == 0 || len(l.stale) > 0 {
 		return
 	}
 	jobs := make([]rollout.Live, 0, len(l.jobs))
 	for _, t := range l.jobs {
 		if t.job != nil && !t.job.Finished && !t.job.Deleting {
-			jobs = append(jobs, l.live(t))
+			live := l.live(t)
+			if usage, waits := plan.AskUsage[string(t.raw.UID)]; waits && !live.Admitted {
+				live.Hold = &policies.Input{Workload: t.job.Policy, NowNS: now.UnixNano(), Usage: &usage, Capacity: plan.AskCapacity}
+			}
+			jobs = append(jobs, live)
 		}
 	}
 	slices.SortFunc(jobs, func(a, b rollout.Live) int {

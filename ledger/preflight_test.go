@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/ledger/rollout"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // lives asks for the Jobs while the test's own goroutine turns the loop.
@@ -36,6 +37,14 @@ func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
 	for _, live := range b.lives() {
 		if live.Verdict.Queue != "research" || live.Input.Workload == nil || live.Input.Namespace.Name != "a" {
 			t.Errorf("%s is told as %+v", live.Name, live)
+		}
+		if waits := live.Hold; (waits != nil) == live.Admitted {
+			t.Errorf("%s: what hold would be asked is %+v", live.Name, waits)
+		} else if waits != nil {
+			want := policies.UsageAmount{Used: 3, Nominal: 4}
+			if waits.Usage.Queue["nvidia.com/gpu"]["gpu"] != want || waits.Capacity["gpu"]["nvidia.com/gpu"].Allocatable != 8 || waits.NowNS == 0 {
+				t.Errorf("%s: hold would be asked with %+v", live.Name, waits)
+			}
 		}
 		got[live.Name] = seen{live.Queue, live.Admitted, live.Denied, live.Holds}
 	}

@@ -21,8 +21,8 @@ import (
 // judgeChanged asks the policy about the Jobs for which something it may read has
 // changed; what it said of the others stands.
 func (l *Loop) judgeChanged(ctx context.Context, revision *engine.Revision, now time.Time) {
-	if digest := l.revision(); digest != l.standing.revision {
-		l.standing.revision = digest
+	if of := digestOf(revision) + " " + digestOf(l.Shadow.Revision()); of != l.standing.of {
+		l.standing.of = of
 		for uid, t := range l.jobs {
 			l.stale[uid] = t
 		}
@@ -59,7 +59,7 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	}
 	if from.hold != t.verdictFrom.hold {
 		delete(l.standing.holds, key)
-		if !revision.HoldApplies(t.job.Policy.Labels) {
+		if !l.asksHold(revision, t) {
 			l.standing.holds[key] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
 		}
 	}
@@ -72,6 +72,15 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 		}
 	}
 	l.standing.verdicts[key] = outcome
+}
+
+// asksHold tells whether hold has to be asked for before a Job starts. Where no
+// rule in force can hold it, that costs nothing and changes nothing; but the
+// shadow hears of the moment, and records have it for policies that are tried on
+// them.
+func (l *Loop) asksHold(revision *engine.Revision, t *tracked) bool {
+	labels := t.job.Policy.Labels
+	return revision.HoldApplies(labels) || revision.Recorded() || l.Shadow.HoldApplies(revision, labels)
 }
 
 // verdictSource identifies everything that classify and deny read of a Job, and
@@ -95,7 +104,7 @@ func (l *Loop) verdictSource(revision *engine.Revision, t *tracked) verdictSourc
 		from.hold = from.verdict
 	}
 	from.verdict = revision.Digest() + " " + from.verdict
-	from.hold = revision.Digest() + " " + from.hold
+	from.hold = l.standing.of + " " + from.hold // the shadow wants to hear, too
 	return from
 }
 

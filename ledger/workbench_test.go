@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,10 +30,12 @@ import (
 // store that the test can make answer with errors.
 type bench struct {
 	*Loop
-	t      *testing.T
-	store  client.WithWatch
-	now    time.Time
-	answer func() error // of the next patches of Jobs; nil: carry out
+	t       *testing.T
+	store   client.WithWatch
+	now     time.Time
+	answer  func() error         // of the next patches of Jobs; nil: carry out
+	second  *bundle              // of the shadow, if there is one
+	metrics *prometheus.Registry // its own
 }
 
 const loopPolicy = `holdshort:

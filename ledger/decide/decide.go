@@ -36,7 +36,11 @@ func Plan(in Input) Result {
 	p.rounds()
 	p.report()
 	p.res.Queues = p.states()
-	if len(p.res.Asks) > 0 {
+	survey := p.Survey && p.Catalog != nil
+	if survey {
+		p.survey()
+	}
+	if len(p.res.Asks) > 0 || survey {
 		p.res.AskCapacity = p.capacity()
 	}
 	return p.res

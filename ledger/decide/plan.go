@@ -23,8 +23,11 @@ type Input struct {
 	Held map[string]bool
 	// Holds are the answers to earlier Asks, by Job UID.
 	Holds map[string]HoldAnswer
-	// AskHold: the policy has hold rules, so ask before admitting.
+	// AskHold: ask for what hold says of whom Holds has no answer.
 	AskHold bool
+	// Survey: tell what hold may read of every Job that waits, though it is not
+	// asked for; another policy is tried on it.
+	Survey bool
 	// Busy are the UIDs with a write of the ledger's in flight: they are neither
 	// admitted nor suspended, nor reported.
 	Busy map[string]bool
@@ -57,7 +60,8 @@ type Result struct {
 	// on (only when Input.AskHold is set).
 	Asks []string
 	// AskUsage and AskCapacity are what hold may read of the state at the place
-	// of each ask: those admitted or asked for before it count as running.
+	// of each ask: those admitted or asked for before it count as running. In a
+	// survey, others that wait have the state at the end of the plan.
 	AskUsage    map[string]policies.Usage
 	AskCapacity map[string]policies.FlavorCapacity
 	// WakeAt is the earliest moment at which the passing of time alone changes

@@ -136,6 +136,32 @@ func (p *planner) ask(it *item) {
 	p.res.AskUsage[it.job.UID] = p.usageFor(it)
 }
 
+// survey tells the usage of all that wait and were not asked for; it is the same
+// for the Jobs of one user in one queue.
+func (p *planner) survey() {
+	if p.res.AskUsage == nil {
+		p.res.AskUsage = map[string]policies.Usage{}
+	}
+	for _, l := range p.order {
+		if l.name == "" {
+			continue
+		}
+		known := map[string]policies.Usage{}
+		for _, it := range slices.Concat(l.items, l.parked) {
+			if it.state != waits {
+				continue
+			}
+			user := userOf(it.verdict, it.job)
+			usage, ok := known[user]
+			if !ok {
+				usage = p.usageFor(it)
+				known[user] = usage
+			}
+			p.res.AskUsage[it.job.UID] = usage
+		}
+	}
+}
+
 func (p *planner) usageFor(it *item) policies.Usage {
 	l, user := it.line, userOf(it.verdict, it.job)
 	u := policies.Usage{Queue: policies.ResourceUsage{}, User: policies.ResourceUsage{}}

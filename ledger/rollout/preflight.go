@@ -22,6 +22,7 @@ const (
 	changeFails    = "Fails"
 	changeDenied   = "Denied"
 	changeUnknown  = "UnknownQueue"
+	changeHeld     = "Held"
 	changeFlavor   = "FlavorLost"
 	changeOver     = "OverQuota"
 	changeQueue    = "QueueChanged"
@@ -29,7 +30,7 @@ const (
 )
 
 func kinds() []string {
-	return []string{changeFails, changeDenied, changeUnknown, changeFlavor, changeOver, changeQueue, changePriority}
+	return []string{changeFails, changeDenied, changeUnknown, changeHeld, changeFlavor, changeOver, changeQueue, changePriority}
 }
 
 // Live is a Job that is not over, with what the policy in force said of it.
@@ -41,6 +42,9 @@ type Live struct {
 	// Verdict of the policy in force; Fails and Denied are what else it said.
 	Verdict       policies.Verdict
 	Fails, Denied bool
+	// Hold is what hold would be asked about a Job that waits, if it could start
+	// now, but for the verdict; nil: it runs, or has no queue.
+	Hold *policies.Input
 	// Queue and Holds of an admitted Job: what it was given, and where.
 	Admitted bool
 	Queue    string
@@ -142,7 +146,34 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 	if queue := verdict.Queue; !takes(f.candidate, queue, in.Namespace) && takes(f.old, live.Verdict.Queue, in.Namespace) {
 		return verdict, changeUnknown, fmt.Sprintf("there is no queue %q for namespace %s", queue, in.Namespace.Name)
 	}
+	if err := f.hold(ctx, live, verdict); err != nil {
+		return verdict, unless(live.Fails, changeFails), err.Error()
+	}
 	return verdict, "", ""
+}
+
+// hold notes a Job that waits and that only the candidate would hold if it could
+// start now. That is no harm: a hold is meant to end.
+func (f *flight) hold(ctx context.Context, live *Live, verdict policies.Verdict) error {
+	if live.Hold == nil {
+		return nil
+	}
+	ask := func(revision *engine.Revision, verdict policies.Verdict) ([]policies.Reason, error) {
+		in := *live.Hold
+		in.Verdict = verdict.Input()
+		return revision.Hold(engine.Quietly(ctx), &in) // nothing depends on it, so no record has it
+	}
+	before, failed := ask(f.old, live.Verdict)
+	held, err := ask(f.candidate, verdict)
+	switch {
+	case failed != nil:
+		return nil // what was wrong before is not the candidate's
+	case err != nil:
+		return err
+	case len(held) > 0 && len(before) == 0:
+		f.note(changeHeld, "%s: %s: %s", live.Name, held[0].Code, held[0].Message)
+	}
+	return nil
 }
 
 func unless(before bool, kind string) string {

@@ -71,6 +71,10 @@ func TestAPreflightTellsWhatWouldChangeForTheJobsThatThereAre(t *testing.T) {
 		waiting(t, old, "w1", "research", ""),
 		waiting(t, old, "w2", "lab", "urgent"),
 	}
+	for i := range jobs[2:] {
+		waits := &jobs[2+i]
+		waits.Hold = &policies.Input{Workload: waits.Input.Workload, NowNS: 9, Usage: &policies.Usage{Waiting: 1}, Capacity: map[string]policies.FlavorCapacity{}}
+	}
 	for _, c := range []struct {
 		name  string
 		files map[string]string
@@ -99,6 +103,14 @@ func TestAPreflightTellsWhatWouldChangeForTheJobsThatThereAre(t *testing.T) {
 			"bad.rego": "package holdshort.policy\n\nclassify.queue := \"lab\" if {\n\tinput.workload.name == \"w1\"\n\tto_number(input.workload.name) > 1\n} else := input.workload.queue\n"},
 			&v1alpha1.Preflight{Jobs: 4, HarmedPercent: 25, Changes: []v1alpha1.PreflightChange{
 				{Kind: "Fails", Count: 1, Examples: []string{`a/w1: bad.rego:5: classify: to_number: strconv.ParseFloat: parsing "w1": invalid syntax`}}}}},
+		{"a rule would hold, by what it is told of the moment", map[string]string{"data.yaml": twoQueues,
+			"later.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/Later\", \"message\": \"later\"} if {\n\tinput.now_ns < 10\n\tinput.usage.waiting == 1\n\tinput.verdict.queue == \"lab\"\n}\n"},
+			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{
+				{Kind: "Held", Count: 1, Examples: []string{"a/w2: a.example/Later: later"}}}}},
+		{"a rule that would hold fails for one", map[string]string{"data.yaml": twoQueues,
+			"bad.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/Bad\", \"message\": \"x\"} if {\n\tinput.verdict.queue == \"lab\"\n\tto_number(input.workload.name) > 1\n}\n"},
+			&v1alpha1.Preflight{Jobs: 4, HarmedPercent: 25, Changes: []v1alpha1.PreflightChange{
+				{Kind: "Fails", Count: 1, Examples: []string{`a/w2: bad.rego:5: hold: to_number: strconv.ParseFloat: parsing "w2": invalid syntax`}}}}},
 		{"Jobs move to another queue", map[string]string{"data.yaml": twoQueues,
 			"move.rego": "package holdshort.policy\n\nclassify.queue := \"lab\"\n"},
 			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{
@@ -119,8 +131,10 @@ func TestWhatWasWrongBeforeIsNotTheCandidates(t *testing.T) {
 	denied.Denied = true
 	candidate := compiled(t, map[string]string{"data.yaml": twoQueues,
 		"no.rego": "package holdshort.policy\n\ndeny contains {\"code\": \"a.example/No\", \"message\": \"no\"} if input.workload.name == \"denied\"\n"})
-	got, err := preflight(t.Context(), []Live{lost, denied}, old, candidate)
-	if diff := cmp.Diff(&v1alpha1.Preflight{Jobs: 2}, got); err != nil || diff != "" {
+	held := waiting(t, old, "held", "lab", "typo") // of a class that there is not
+	held.Hold = &policies.Input{Workload: held.Input.Workload}
+	got, err := preflight(t.Context(), []Live{lost, denied, held}, old, candidate)
+	if diff := cmp.Diff(&v1alpha1.Preflight{Jobs: 3}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

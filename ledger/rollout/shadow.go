@@ -80,6 +80,13 @@ func (s *Shadow) ReadsJob() bool {
 	return shadow != nil && shadow.ReadsJob()
 }
 
+// HoldApplies tells whether the shadow can hold a workload with these labels, so
+// that hold has to be asked for also where the policy in force has no such rule.
+func (s *Shadow) HoldApplies(active *engine.Revision, labels map[string]string) bool {
+	shadow := s.Revision()
+	return shadow != nil && shadow.Digest() != active.Digest() && shadow.HoldApplies(labels)
+}
+
 // Revision that is asked beside the one in force; nil if there is none.
 func (s *Shadow) Revision() *engine.Revision {
 	if s == nil {

@@ -27,7 +27,7 @@ func (r *Revision) ask(ctx context.Context, p *probe, in *policies.Input) (said,
 	key, known := r.key(p, in, state)
 	if known {
 		if s, ok := r.memo.get(key); ok {
-			r.observe(asked{group: p.group, input: in, state: state, began: began, shared: true}, s.raw, nil)
+			r.observe(ctx, asked{group: p.group, input: in, state: state, began: began, shared: true}, s.raw, nil)
 			return s, nil
 		}
 	}
@@ -40,7 +40,7 @@ func (r *Revision) ask(ctx context.Context, p *probe, in *policies.Input) (said,
 	if err == nil {
 		s, err = r.read(p, result)
 	}
-	r.observe(asked{group: p.group, input: in, state: state, began: began}, result, err)
+	r.observe(ctx, asked{group: p.group, input: in, state: state, began: began}, result, err)
 	if err != nil {
 		return said{}, err // also of one that is certain: the next time it may be fast
 	}

@@ -51,9 +51,14 @@ func (r *Revision) begin() time.Time {
 	return r.options.Now()
 }
 
+// Quietly is for questions that decide nothing: nobody is told of them.
+func Quietly(ctx context.Context) context.Context { return context.WithValue(ctx, quiet{}, true) }
+
+type quiet struct{}
+
 // observe tells of a decision. A question that the caller gave up is none.
-func (r *Revision) observe(a asked, result ast.Object, err error) {
-	if r.options.Observe == nil {
+func (r *Revision) observe(ctx context.Context, a asked, result ast.Object, err error) {
+	if r.options.Observe == nil || ctx.Value(quiet{}) != nil {
 		return
 	}
 	d := Decision{Entrypoint: a.group, Revision: r.digest, Source: r.bundle.Source, At: a.began,

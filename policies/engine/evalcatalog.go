@@ -114,7 +114,7 @@ func (r *Revision) askCatalog(ctx context.Context, in *policies.CatalogInput, li
 		return nil, nil, nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "building input: " + err.Error()}
 	}
 	result, err := p.eval(ctx, input, limit)
-	r.observe(asked{group: groupCatalog, input: in, began: began}, result, err)
+	r.observe(ctx, asked{group: groupCatalog, input: in, began: began}, result, err)
 	if err != nil {
 		return nil, nil, nil, err
 	}

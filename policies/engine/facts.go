@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/holdshort/holdshort/policies"
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/policies"
+)
 
 // HasHold says whether any rule can hold a workload, the default ones included.
 func (r *Revision) HasHold() bool { return r.has(groupHold) }
@@ -22,6 +26,18 @@ func (r *Revision) HoldApplies(labels map[string]string) bool {
 	}
 	return !r.rules[groupHold].isDefault || labels[policies.LabelPriority] != ""
 }
+
+// HasOwn says whether the policy has rules of its own for an entrypoint, such as
+// deny or classify, beside the defaults.
+func (r *Revision) HasOwn(entrypoint string) bool {
+	return slices.ContainsFunc(fieldsOf(entrypoint), func(f field) bool {
+		known := r.rules[f.path()]
+		return known.first != nil && !known.isDefault
+	})
+}
+
+// Recorded says whether anybody is told what the policy was asked and said.
+func (r *Revision) Recorded() bool { return r.options.Observe != nil }
 
 // ReadsJob says whether any rule reads the raw Job, input.job; it need not be
 // given otherwise.

@@ -112,17 +112,27 @@ func (r *Revision) Warn(ctx context.Context, in *policies.Input) ([]policies.Rea
 
 // Hold says why a workload must not start now.
 func (r *Revision) Hold(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+	if in.Workload != nil && !r.HoldApplies(in.Workload.Labels) {
+		return r.nothing(ctx, groupHold, in)
+	}
 	return r.reasons(ctx, groupHold, in)
+}
+
+// nothing is the answer where no rule can have anything to say: it costs nothing,
+// and is recorded as any other, so that policies with such rules can be tried on it.
+func (r *Revision) nothing(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {
+	r.observe(ctx, asked{group: group, input: in, state: r.current.Load(), began: r.begin()}, ast.NewObject(), nil)
+	return nil, nil
 }
 
 func (r *Revision) reasons(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {
 	probe := r.probes[group]
 	f := probe.fields[0]
-	if r.rules[f.path()].first == nil {
-		return nil, nil
-	}
 	if in.Workload == nil {
 		return nil, fmt.Errorf("evaluating %s: no workload given", group)
+	}
+	if r.rules[f.path()].first == nil {
+		return r.nothing(ctx, group, in)
 	}
 	s, err := r.ask(ctx, probe, in)
 	return slices.Clone(s.reasons), err

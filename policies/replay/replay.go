@@ -41,26 +41,35 @@ type Report struct {
 	Changed  int            `json:"changed"`
 	Kinds    map[string]int `json:"kinds"`
 	// Skipped are records that can't be asked again, by cause.
-	Skipped     map[string]int `json:"skipped"`
-	Differences []Difference   `json:"differences"`
+	Skipped map[string]int `json:"skipped"`
+	// Untried are entrypoints for which the policy has rules of its own, and that
+	// no record asked.
+	Untried     []string     `json:"untried,omitempty"`
+	Differences []Difference `json:"differences"`
 }
 
 // Run asks a policy what the records say another one was asked.
 func Run(ctx context.Context, records io.Reader, policy *engine.Revision) (*Report, error) {
 	report := &Report{Revision: policy.Digest(), Kinds: map[string]int{}, Skipped: map[string]int{}, Differences: []Difference{}}
-	err := record.Read(records, func(r record.Record) error { return report.add(ctx, r, policy) })
+	asked := map[string]bool{}
+	err := record.Read(records, func(r record.Record) error {
+		asked[entrypointOf(r)] = true
+		return report.add(ctx, r, policy)
+	})
 	if err != nil {
 		return nil, err
+	}
+	for _, entrypoint := range []string{"classify", "deny", "hold", "warn"} {
+		if !asked[entrypoint] && policy.HasOwn(entrypoint) {
+			report.Untried = append(report.Untried, entrypoint)
+		}
 	}
 	return report, nil
 }
 
 func (report *Report) add(ctx context.Context, r record.Record, policy *engine.Revision) error {
 	report.Records++
-	entrypoint := r.Holdshort.Entrypoint
-	if entrypoint == "" {
-		entrypoint = strings.TrimPrefix(r.Path, "holdshort/policy/")
-	}
+	entrypoint := entrypointOf(r)
 	input, ok := r.Input.(map[string]any)
 	switch {
 	case len(r.Erased) > 0:
@@ -99,6 +108,13 @@ func (report *Report) add(ctx context.Context, r record.Record, policy *engine.R
 	report.Differences = append(report.Differences, Difference{DecisionID: r.DecisionID, Timestamp: r.Timestamp,
 		Entrypoint: entrypoint, Workload: r.Holdshort.Workload, Kinds: kinds, Before: before, After: after})
 	return nil
+}
+
+func entrypointOf(r record.Record) string {
+	if r.Holdshort.Entrypoint != "" {
+		return r.Holdshort.Entrypoint
+	}
+	return strings.TrimPrefix(r.Path, "holdshort/policy/")
 }
 
 func failure(err error) (*record.Error, bool) {

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,6 +50,38 @@ func recorded(t *testing.T, rego string, masks ...string) []byte {
 		}
 	}
 	return bytes.Join(recorder.Lines(), nil)
+}
+
+func TestARuleOfAKindThatTheRecordedPolicyHadNoneOfIsTriedToo(t *testing.T) {
+	recorder, err := record.New(record.Options{Size: 100, Failed: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := compile(t, "", recorder.Observe)
+	in := &policies.Input{
+		Workload: &policies.Workload{UID: "u", Name: "big", Namespace: "ns", Queue: "default", Labels: map[string]string{},
+			Annotations: map[string]string{}, Total: map[string]int64{"cpu": 1000}},
+		Namespace: &policies.Namespace{Name: "ns", Labels: map[string]string{}},
+		Verdict:   &policies.VerdictInput{Queue: "default"}, Usage: &policies.Usage{}, NowNS: 1,
+		Capacity: map[string]policies.FlavorCapacity{},
+	}
+	for _, of := range []func(context.Context, *policies.Input) ([]policies.Reason, error){r.Deny, r.Hold} {
+		if said, err := of(t.Context(), in); err != nil || len(said) > 0 {
+			t.Fatalf("a policy without such rules says %v, %v", said, err)
+		}
+	}
+	rule := "%s contains {\"code\": \"team.example/Big\", \"message\": \"big\"} if input.workload.name == \"big\"\n"
+	next := compile(t, fmt.Sprintf(rule, "deny")+fmt.Sprintf(rule, "hold")+fmt.Sprintf(rule, "warn"), nil)
+	report, err := replay.Run(t.Context(), bytes.NewReader(bytes.Join(recorder.Lines(), nil)), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"newly denied": 1, "newly held": 1}, report.Kinds); diff != "" {
+		t.Errorf("what would differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"warn"}, report.Untried); diff != "" {
+		t.Errorf("what no record is about (-want +got):\n%s", diff)
+	}
 }
 
 const noB = "deny contains {\"code\": \"team.example/NoB\", \"message\": \"no b\"} if input.workload.name == \"b\"\n"

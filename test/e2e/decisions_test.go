@@ -93,6 +93,9 @@ deny contains lib.reason("team.example/Big", "at most 2 GPUs") if lib.total("nvi
 		}
 		return strings.Contains(err.Error(), "team.example/Big"), err.Error()
 	}))
+	_, err = s.Apply(ctx, job{name: "small", queue: "moving", pods: 1, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "small", 1))
 	response, err := http.Get("http://" + address + "/debug/decisions")
 	must(t, err)
 	served, err := io.ReadAll(response.Body)
@@ -105,13 +108,16 @@ deny contains lib.reason("team.example/Big", "at most 2 GPUs") if lib.total("nvi
 			t.Errorf("what is %s tells nothing of the refusal:\n%s", name, text)
 		}
 	}
-	for name, text := range map[string]string{"data.yaml": decisionsData, "deny.rego": fmt.Sprintf(deny, 3)} {
+	for name, text := range map[string]string{"data.yaml": decisionsData, "deny.rego": fmt.Sprintf(deny, 3),
+		"hold.rego": "package holdshort.policy\n\nhold contains {\"code\": \"team.example/Later\", \"message\": \"later\"} if input.usage.waiting > 0\n"} {
 		must(t, os.MkdirAll(filepath.Join(folder, "new"), 0o755))
 		must(t, os.WriteFile(filepath.Join(folder, "new", name), []byte(text), 0o600))
 	}
 	out, err := s.Plugin(ctx, cluster.Admin, "policy", "replay", file, "--bundle", filepath.Join(folder, "new"))
 	must(t, err)
-	if !strings.Contains(out, "no longer denied") || !strings.Contains(out, "deny of moving/big") {
-		t.Errorf("replay says\n%s", out)
+	for _, want := range []string{"no longer denied", "deny of moving/big", "newly held", "hold of moving/small"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("replay does not say %q:\n%s", want, out)
+		}
 	}
 }

@@ -108,15 +108,24 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 
 func promoteShadow(t *testing.T, ctx context.Context, s *stories.Scene, deny string) {
 	before := activeDigest(t, ctx, s.Env)
-	setShadow(t, ctx, s.Env, map[string]string{"data.yaml": fmt.Sprintf(rolloutPolicy, "8"), "deny.rego": strings.Replace(deny, `queue == "roll"`, `name == "odd"`, 1)})
+	// The policy in force has neither rule.
+	files := map[string]string{"data.yaml": fmt.Sprintf(rolloutPolicy, "8"), "deny.rego": strings.Replace(deny, `queue == "roll"`, `name == "odd"`, 1),
+		"hold.rego": "package holdshort.policy\n\nhold contains {\"code\": \"team.example/Later\", \"message\": \"later\"} if input.workload.name == \"odd\"\n"}
+	setShadow(t, ctx, s.Env, files)
 	must(t, stories.Eventually(ctx, 10*time.Second, "the shadow is read", func(ctx context.Context) (bool, string) {
 		return rolloutSays(ctx, s.Env, "{.status.shadow.verdict}", "Shadow")
 	}))
 	_, err := s.Apply(ctx, job{name: "odd", queue: "roll", pods: 1, gpus: 1, run: "1m"}.yaml())
 	must(t, err) // the policy in force has nothing against it
-	must(t, stories.Eventually(ctx, 20*time.Second, "the difference is listed", func(ctx context.Context) (bool, string) {
-		return rolloutSays(ctx, s.Env, "{.status.shadow.latest}", "team.example/No")
-	}))
+	must(t, s.Running(ctx, "odd", 1))
+	for _, code := range []string{"team.example/No", "team.example/Later"} {
+		must(t, stories.Eventually(ctx, 20*time.Second, "the difference is listed", func(ctx context.Context) (bool, string) {
+			return rolloutSays(ctx, s.Env, "{.status.shadow.latest}", code)
+		}))
+	}
+	if ok, got := rolloutSays(ctx, s.Env, "{.status.shadow.differences}", `{"count":1,"kind":"hold"}`); !ok {
+		t.Errorf("the differences are %s, want one hold", got)
+	}
 	if now := activeDigest(t, ctx, s.Env); now != before {
 		t.Errorf("the shadow changed what is in force to %s", now)
 	}
@@ -124,7 +133,7 @@ func promoteShadow(t *testing.T, ctx context.Context, s *stories.Scene, deny str
 	policyCommand(t, ctx, s.Env, "promote", digest)
 	must(t, s.Running(ctx, "waits", 6)) // by the shadow's quota
 	// The user moves the content to where it belongs: the same digest, and nothing is pinned any more.
-	must(t, s.SetPolicy(ctx, map[string]string{"data.yaml": fmt.Sprintf(rolloutPolicy, "8"), "deny.rego": strings.Replace(deny, `queue == "roll"`, `name == "odd"`, 1)}))
+	must(t, s.SetPolicy(ctx, files))
 	_, err = s.Env.Kubectl(ctx, cluster.Admin, "-n", stories.Namespace, "delete", "configmap", stories.Release+"-policy-shadow")
 	must(t, err)
 	must(t, stories.Eventually(ctx, 10*time.Second, "spec is empty", func(ctx context.Context) (bool, string) {

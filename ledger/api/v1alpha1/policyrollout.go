@@ -125,7 +125,7 @@ type Preflight struct {
 
 // PreflightChange is one kind of change.
 type PreflightChange struct {
-	// Kind: Fails, Denied, UnknownQueue, FlavorLost, QueueChanged,
+	// Kind: Fails, Denied, UnknownQueue, Held, FlavorLost, QueueChanged,
 	// PriorityChanged or OverQuota.
 	Kind string `json:"kind"`
 	// Count of Jobs; of queues for OverQuota.

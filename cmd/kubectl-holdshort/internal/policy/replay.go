@@ -108,6 +108,9 @@ func printReplay(out io.Writer, found *replay.Report) error {
 	for _, cause := range slices.Sorted(maps.Keys(found.Skipped)) {
 		fmt.Fprintf(&text, "  %d not asked: %s\n", found.Skipped[cause], cause)
 	}
+	for _, entrypoint := range found.Untried {
+		fmt.Fprintf(&text, "  no record is about %s, so what the policy's rules for it would say does not show\n", entrypoint)
+	}
 	for _, d := range found.Differences[:min(len(found.Differences), differencesShown)] {
 		fmt.Fprintf(&text, "\n%s%s: %s\n", d.Entrypoint, aboutWhom(d.Workload), strings.Join(d.Kinds, ", "))
 		fmt.Fprintf(&text, "  before  %s\n  now     %s\n", inOneLine(d.Before), inOneLine(d.After))
