@@ -23,8 +23,8 @@ import (
 const ShadowSuffix = "-shadow"
 
 // ShadowConfigMaps is the bundle of ConfigMaps with each one replaced for which
-// there is another whose name ends in ShadowSuffix. Files keep the names that
-// they have in the source, so that the same content has the same digest.
+// there is another whose name ends in ShadowSuffix. It may write what the one may
+// that it stands for.
 type ShadowConfigMaps struct{ Of ConfigMaps }
 
 // Read implements Source. A bundle without files: nothing is replaced.
@@ -43,13 +43,16 @@ func (c ShadowConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 		if err != nil {
 			return engine.Bundle{}, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Of.Namespace, name+ShadowSuffix, err)
 		}
-		data[name] = found.Data
+		delete(data, name)
+		data[name+ShadowSuffix] = found.Data
 		stand = append(stand, name+ShadowSuffix)
 	}
 	if len(stand) == 0 {
 		return engine.Bundle{}, nil
 	}
-	bundle, err := c.Of.Assemble(data)
+	of := c.Of
+	of.standIn = true
+	bundle, err := of.Assemble(data)
 	bundle.Source = "configmap " + strings.Join(stand, ", ")
 	return bundle, err
 }
@@ -91,7 +94,7 @@ func (r *Rollout) lookAtShadow(ctx context.Context) {
 		r.status.want.Shadow = nil
 		return
 	}
-	key := active.Digest() + " " + bundle.Digest()
+	key := active.Digest() + " " + bundle.Fingerprint()
 	if err != nil {
 		key += " " + err.Error()
 	}

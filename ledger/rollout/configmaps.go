@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,6 +38,8 @@ type ConfigMaps struct {
 	Selector labels.Selector
 	// Granted are the roots by name of the ConfigMap.
 	Granted map[string]engine.Roots
+
+	standIn bool // a name with ShadowSuffix has the grants of the one without
 }
 
 // Read implements Source. Each named ConfigMap must be there: the rest alone is
@@ -99,6 +102,9 @@ func (c ConfigMaps) Assemble(data map[string]map[string]string) (engine.Bundle, 
 }
 
 func (c ConfigMaps) roots(name string) (roots engine.Roots, restricted bool) {
+	if c.standIn {
+		name = strings.TrimSuffix(name, ShadowSuffix)
+	}
 	if roots, restricted = c.Granted[name]; restricted {
 		return roots, true
 	}

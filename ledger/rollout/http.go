@@ -67,9 +67,9 @@ func (h *HTTP) Watch(ctx context.Context, changed func()) error {
 func (h *HTTP) look(ctx context.Context) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before, told := h.bundle.Digest(), text(h.err)
+	before, told := h.bundle.Fingerprint(), text(h.err)
 	h.fetch(ctx)
-	return h.bundle.Digest() != before || text(h.err) != told
+	return h.bundle.Fingerprint() != before || text(h.err) != told
 }
 
 func text(err error) string {

@@ -190,11 +190,9 @@ func (r *Rollout) look(ctx context.Context) {
 // judge tries to bring what the source says into force, once per content and
 // circumstances.
 func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) {
-	key := bundle.Digest() + "\n" + held
+	key := bundle.Fingerprint() + "\n" + held
 	if active := r.Engine.Active(); active != nil && active.Digest() == bundle.Digest() {
-		r.judged, r.told = key, ""
-		r.status.accepted(held)
-		r.heed("")
+		r.accept(ctx, active, bundle, key, held)
 		return
 	}
 	if key == r.judged && !r.olderVerdict() {
@@ -216,6 +214,31 @@ func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) 
 		return
 	}
 	r.inForce(ctx, before, revision, "PolicyActivated", "from "+revision.Source()+" is in force")
+	r.heed("")
+}
+
+// accept what says the same as what is in force. Where it comes from and who
+// signed it may have changed: that is checked, shown and kept.
+func (r *Rollout) accept(ctx context.Context, active *engine.Revision, bundle engine.Bundle, key, held string) {
+	was := active.Bundle()
+	if was.Fingerprint() != bundle.Fingerprint() {
+		if r.judged == key { // it was refused
+			r.heed(bundle.Digest())
+			return
+		}
+		r.judged, r.judgedAt = key, r.Now()
+		renewed, err := r.Engine.Renew(ctx, bundle)
+		if err != nil {
+			r.Gates.begin(false, "")
+			r.refuse(ctx, bundle, err)
+			r.heed(bundle.Digest())
+			return
+		}
+		r.unkept = append(r.unkept, keeping{r.Kept, bundle})
+		r.status.renewed(renewed)
+	}
+	r.judged, r.told = key, ""
+	r.status.accepted(held)
 	r.heed("")
 }
 
@@ -246,7 +269,7 @@ func (r *Rollout) inForce(ctx context.Context, before, revision *engine.Revision
 // refuse records a candidate that does not come into force; each error of the
 // source itself is told once.
 func (r *Rollout) refuse(ctx context.Context, bundle engine.Bundle, err error) {
-	told := bundle.Digest() + "\n" + err.Error()
+	told := bundle.Fingerprint() + "\n" + err.Error()
 	if told == r.told {
 		return
 	}

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -170,7 +171,7 @@ func TestAShadowConfigMapReplacesTheOneThatItIsNamedAfter(t *testing.T) {
 	}
 	add("base-shadow", "a: 2\n")
 	got, err := ShadowConfigMaps{of}.Read(t.Context())
-	want := engine.Bundle{Source: "configmap base-shadow", Files: map[string][]byte{"base/data.yaml": []byte("a: 2\n"), "extra/data.yaml": []byte("b: 1\n")}}
+	want := engine.Bundle{Source: "configmap base-shadow", Files: map[string][]byte{"base-shadow/data.yaml": []byte("a: 2\n"), "extra/data.yaml": []byte("b: 1\n")}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -184,5 +185,26 @@ func TestAJobWithoutANameIsToldByItsNamespace(t *testing.T) {
 	nobody.Hear(Asked{}) // no shadow: nothing happens
 	if nobody.ReadsJob() {
 		t.Error("no shadow reads the Job")
+	}
+}
+
+func TestAShadowMayWriteWhatTheOneMayThatItStandsFor(t *testing.T) {
+	store := cluster(t)
+	for name, data := range map[string]string{"base": goodData, "team": "holdshort: {config: {custom: {ours: 1}}}\n",
+		"team-shadow": "holdshort: {config: {custom: {ours: 2, theirs: 1}}}\n"} {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data.yaml": data}}
+		if err := store.Create(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots, err := engine.ParseRoots([]string{"holdshort.config.custom.ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := ConfigMaps{Cache: readCache{store: store}, Namespace: "ns", Names: []string{"base", "team"}, Granted: map[string]engine.Roots{"team": roots}}
+	_, err = ShadowConfigMaps{of}.Read(t.Context())
+	var bad *engine.BundleError
+	if !errors.As(err, &bad) || len(bad.Problems) != 1 || bad.Problems[0].File != "team-shadow/data.yaml" {
+		t.Errorf("got %v, want one problem, of team-shadow/data.yaml", err)
 	}
 }

@@ -71,6 +71,12 @@ func (s *status) activated(revision *engine.Revision, found report, now time.Tim
 	s.dirty = true
 }
 
+// renewed: the same from elsewhere.
+func (s *status) renewed(revision *engine.Revision) {
+	s.want.Active.Source, s.want.Active.Warnings = revision.Source(), listed(revision.Warnings())
+	s.dirty = true
+}
+
 // restored after a restart: what was published of the same revisions stands.
 func (s *status) restored(revision *engine.Revision, previous *engine.Bundle, before v1alpha1.PolicyRolloutStatus, now time.Time) {
 	s.activated(revision, report{}, now)

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
@@ -27,7 +25,7 @@ const (
 type fileKind int
 
 const (
-	kindOther    fileKind = iota // README and the like: part of the digest, else ignored
+	kindOther    fileKind = iota // README and the like: ignored
 	kindModule                   // compiled
 	kindData                     // merged into holdshort.config
 	kindTest                     // run by testers, never part of the running policy
@@ -68,24 +66,6 @@ func misplaced(name string) (Problem, bool) {
 	return Problem{File: name, Code: CodeData, Message: "data belongs at the top of the bundle", Try: "move it beside data.yaml as " +
 		strings.ReplaceAll(path.Dir(name), "/", "-") + ".data.yaml"}, true
 }
-
-// Digest names the content: the same files give the same digest, whatever the
-// source.
-func (b Bundle) Digest() string {
-	sum := sha256.New()
-	for _, name := range b.names() {
-		fmt.Fprintf(sum, "%d %s %d ", len(name), name, len(b.Files[name]))
-		sum.Write(b.Files[name])
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// shortDigest is how much of a digest people read. It is too little to decide
-// by: a second bundle with the same beginning can be searched for.
-const shortDigest = 12
-
-// Short is the beginning of a digest, for people to read.
-func Short(digest string) string { return digest[:min(shortDigest, len(digest))] }
 
 // Size is the number of bytes of all files.
 func (b Bundle) Size() int {

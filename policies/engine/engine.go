@@ -55,6 +55,35 @@ func (e *Engine) Restore(ctx context.Context, bundle Bundle) (*Revision, error) 
 	return e.activate(ctx, bundle, nil)
 }
 
+// Renew puts a bundle in the place of the one in force that says the same: it may
+// come from elsewhere, lie in other files, or have another signature. It is
+// compiled and its signature checked; the gates have nothing to say, since nothing
+// is decided otherwise.
+func (e *Engine) Renew(ctx context.Context, bundle Bundle) (*Revision, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.Active()
+	if old == nil || old.Digest() != bundle.Digest() {
+		return nil, fmt.Errorf("revision %s is not in force, so it is not renewed", bundle.Digest())
+	}
+	if old.bundle.Fingerprint() == bundle.Fingerprint() {
+		return old, nil
+	}
+	renewed, err := Compile(ctx, bundle, e.options)
+	if err != nil {
+		return nil, err
+	}
+	e.swap(renewed)
+	return renewed, nil
+}
+
+func (e *Engine) swap(to *Revision) {
+	e.active.Store(to)
+	for _, listener := range e.listeners {
+		listener(to)
+	}
+}
+
 func (e *Engine) activate(ctx context.Context, bundle Bundle, gates []Gate) (*Revision, error) {
 	old := e.Active()
 	if old != nil && old.Digest() == bundle.Digest() {
@@ -69,10 +98,7 @@ func (e *Engine) activate(ctx context.Context, bundle Bundle, gates []Gate) (*Re
 			return nil, fmt.Errorf("revision %s may not replace the one in force: %w", Short(candidate.Digest()), err)
 		}
 	}
-	e.active.Store(candidate)
-	for _, listener := range e.listeners {
-		listener(candidate)
-	}
+	e.swap(candidate)
 	return candidate, nil
 }
 

@@ -96,17 +96,3 @@ func TestConfigMapsBecomeOneBundleThatNamesThem(t *testing.T) {
 		t.Errorf("catalog has %v, want the second ConfigMap's queue too", r.Catalog().Queues)
 	}
 }
-
-func TestDigestFollowsNamesAndContentAndNothingElse(t *testing.T) {
-	base := Bundle{Source: "a", Files: files("x.rego", "1", "y.rego", "2")}
-	same := Bundle{Source: "b", Files: files("y.rego", "2", "x.rego", "1")}
-	if base.Digest() != same.Digest() {
-		t.Error("the source or the order changes the digest")
-	}
-	for _, other := range []map[string][]byte{
-		files("x.rego", "2", "y.rego", "1"), files("x.rego", "12", "y.rego", ""), files("x.rego1", "", "y.rego", "2"), files("x.rego", "1")} {
-		if (Bundle{Files: other}).Digest() == base.Digest() {
-			t.Errorf("%q has the digest of other content", other)
-		}
-	}
-}

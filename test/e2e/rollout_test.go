@@ -123,8 +123,8 @@ func promoteShadow(t *testing.T, ctx context.Context, s *stories.Scene, deny str
 			return rolloutSays(ctx, s.Env, "{.status.shadow.latest}", code)
 		}))
 	}
-	if ok, got := rolloutSays(ctx, s.Env, "{.status.shadow.differences}", `{"count":1,"kind":"hold"}`); !ok {
-		t.Errorf("the differences are %s, want one hold", got)
+	if ok, got := rolloutSays(ctx, s.Env, "{.status.shadow.differences}", `"kind":"hold"`); !ok {
+		t.Errorf("the differences are %s, want hold among them", got)
 	}
 	if now := activeDigest(t, ctx, s.Env); now != before {
 		t.Errorf("the shadow changed what is in force to %s", now)

@@ -153,7 +153,7 @@ func (p Plugin) watchTests(ctx context.Context, dir string, f testFlags, options
 	last, first := "", true
 	for {
 		bundle, err := readBundle(dir)
-		seen := bundle.Digest()
+		seen := bundle.Fingerprint()
 		if err != nil {
 			seen = err.Error()
 		}
