@@ -29,12 +29,12 @@ type ShadowConfigMaps struct{ Of ConfigMaps }
 
 // Read implements Source. A bundle without files: nothing is replaced.
 func (c ShadowConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
-	data, err := c.Of.data(ctx)
+	data, missing, err := c.Of.Present(ctx)
 	if err != nil {
-		return engine.Bundle{}, err
+		return engine.Bundle{Source: "the shadows of ConfigMaps in " + c.Of.Namespace}, err
 	}
 	var stand []string
-	for _, name := range slices.Sorted(maps.Keys(data)) {
+	for _, name := range slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(data)), missing...))) {
 		var found corev1.ConfigMap
 		err := c.Of.Cache.Get(ctx, types.NamespacedName{Namespace: c.Of.Namespace, Name: name + ShadowSuffix}, &found)
 		if apierrors.IsNotFound(err) {
@@ -46,14 +46,19 @@ func (c ShadowConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 		delete(data, name)
 		data[name+ShadowSuffix] = found.Data
 		stand = append(stand, name+ShadowSuffix)
+		missing = slices.DeleteFunc(missing, func(other string) bool { return other == name })
 	}
 	if len(stand) == 0 {
 		return engine.Bundle{}, nil
 	}
+	source := "configmap " + strings.Join(stand, ", ")
+	if len(missing) > 0 {
+		return engine.Bundle{Source: source}, c.Of.gone(missing[0])
+	}
 	of := c.Of
 	of.standIn = true
 	bundle, err := of.Assemble(data)
-	bundle.Source = "configmap " + strings.Join(stand, ", ")
+	bundle.Source = source
 	return bundle, err
 }
 

@@ -56,9 +56,13 @@ func (c ConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 func (c ConfigMaps) data(ctx context.Context) (map[string]map[string]string, error) {
 	data, missing, err := c.Present(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("ConfigMap %s/%s is not there. Try: make it, or name others with --policy-config-maps", c.Namespace, missing[0])
+		err = c.gone(missing[0])
 	}
 	return data, err
+}
+
+func (c ConfigMaps) gone(name string) error {
+	return fmt.Errorf("ConfigMap %s/%s is not there. Try: make it, or name others with --policy-config-maps", c.Namespace, name)
 }
 
 // Present is the data of those that count and are there, by name, and the names

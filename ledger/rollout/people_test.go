@@ -242,3 +242,26 @@ type deafClient struct{ client.Client }
 func (deafClient) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return errors.New("no answer")
 }
+
+func TestTheSameFromElsewhereIsShownAndKeptAndNothingElseChanges(t *testing.T) {
+	s := newStage(t)
+	first := statusOf(t, s.c).Active
+	s.source.files = map[string][]byte{"moved.data.yaml": s.source.files["data.yaml"]}
+	s.source.from = " moved"
+	s.step()
+	s.want(first.Digest, "")
+	got := statusOf(t, s.c)
+	if got.Active.Source != "memory moved" || !got.Active.Time.Equal(&first.Time) || got.Previous != nil {
+		t.Errorf("in force is shown as %+v, before it %+v", got.Active, got.Previous)
+	}
+	kept, found, err := s.Kept.Load(t.Context())
+	if err != nil || !found || kept.Files["moved.data.yaml"] == nil {
+		t.Errorf("kept is %v, %v, %v", kept.Files, found, err)
+	}
+	s.source.files[".manifest"] = []byte("{}") // says what it is not
+	s.step()
+	s.want(first.Digest, v1alpha1.VerdictRejected)
+	s.source.files[".manifest"] = []byte(`{"roots": ["holdshort"], "metadata": {"holdshort": {"contract": 1}}}`)
+	s.step() // the digest is that of the one that was refused
+	s.want(first.Digest, "")
+}

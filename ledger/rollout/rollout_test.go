@@ -30,11 +30,12 @@ const goodData = `holdshort:
 // memory is a source that a test edits.
 type memory struct {
 	files map[string][]byte
+	from  string // beside the name
 	err   error
 }
 
 func (m *memory) Read(context.Context) (engine.Bundle, error) {
-	return engine.Bundle{Source: "memory", Files: m.files}, m.err
+	return engine.Bundle{Source: "memory" + m.from, Files: m.files}, m.err
 }
 
 func (m *memory) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }

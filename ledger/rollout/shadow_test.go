@@ -208,3 +208,19 @@ func TestAShadowMayWriteWhatTheOneMayThatItStandsFor(t *testing.T) {
 		t.Errorf("got %v, want one problem, of team-shadow/data.yaml", err)
 	}
 }
+
+func TestAShadowNeedsTheConfigMapsBesideItAndSaysWhichItIs(t *testing.T) {
+	store := cluster(t)
+	of := ShadowConfigMaps{ConfigMaps{Cache: readCache{store: store}, Namespace: "ns", Names: []string{"base", "extra"}}}
+	if none, err := of.Read(t.Context()); err != nil || len(none.Files) != 0 {
+		t.Errorf("with nothing there: %v, %v; want no shadow", none, err)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "base-shadow"}, Data: map[string]string{"data.yaml": "a: 2\n"}}
+	if err := store.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	got, err := of.Read(t.Context())
+	if err == nil || got.Source != "configmap base-shadow" {
+		t.Errorf("got %q, %v; want the shadow's name, and that extra is not there", got.Source, err)
+	}
+}

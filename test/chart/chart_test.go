@@ -167,6 +167,8 @@ func TestValuesThatMakeNoSense(t *testing.T) {
 		{"a URL with a path", "webhook.url=https://x:1/path", "url"},
 		{"an unknown mode of certificates", "certs.mode=magic", "mode"},
 		{"nobody who makes the pods of Jobs", "admissionPolicies.jobControllers=null", "jobControllers"},
+		{"two data.yaml of the policy", "policy.config.queues.a.quota=null,policy.files.data\\.yaml=x", "policy.config becomes data.yaml"},
+		{"two data.yaml of the shadow", "policy.shadow.config.queues.a.quota=null,policy.shadow.files.data\\.yaml=x", "policy.shadow.config becomes data.yaml"},
 		{"a policy file that is none", "policy.files.readme\\.txt=x", "readme.txt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -308,6 +310,15 @@ policy:
 	}
 	if got := data["freeze.rego"]; got != "package holdshort.policy\nhold contains \"{{ not a template }}\"\n" {
 		t.Errorf("freeze.rego is %q", got)
+	}
+}
+
+func TestAllFilesOfAPolicyMayBeGivenAsFiles(t *testing.T) {
+	objects := render(t, "holdshort", "ns", "--set", "policy.files.data\\.yaml=one", "--set", "policy.shadow.files.data\\.yaml=two")
+	for name, want := range map[string]string{"ConfigMap/holdshort-policy": "one", "ConfigMap/holdshort-policy-shadow": "two"} {
+		if diff := cmp.Diff(map[string]any{"data.yaml": want}, field(t, objects[name], "data")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -76,23 +76,29 @@ func clearVendored(folder string) error {
 	return nil
 }
 
-type buildFlags struct{ out, revision string }
+type buildFlags struct {
+	out, revision string
+	shadow        bool
+}
 
 func (p Plugin) build() *cobra.Command {
 	var f buildFlags
 	c := &cobra.Command{
 		Use:   "build DIR",
-		Short: "Check a policy and pack it into an OPA bundle, for an HTTP server",
-		Long: `Check a policy and pack it into an OPA bundle, for an HTTP server.
+		Short: "Check a policy and pack it into an OPA bundle, or into values of the chart",
+		Long: `Check a policy and pack it into an OPA bundle, for an HTTP server. If the name after -o ends in .yaml, it becomes a file of
+values for helm instead, with all files of the policy, or of its shadow.
 
 The same files give the same bytes. Tests are packed too: the manager runs them before it puts the policy into force.`,
-		Example: `  kubectl holdshort policy build my-policy -o bundle.tar.gz --revision "$(git rev-parse HEAD)"`,
+		Example: `  kubectl holdshort policy build my-policy -o bundle.tar.gz --revision "$(git rev-parse HEAD)"
+  kubectl holdshort policy build my-policy -o values.yaml --shadow`,
 		Args:    oneDir,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.runBuild(c.Context(), args[0], f)
 		},
 	}
 	c.Flags().StringVarP(&f.out, "output", "o", "bundle.tar.gz", "the file to write")
+	c.Flags().BoolVar(&f.shadow, "shadow", false, "of values: it is what the policy in force is compared with")
 	c.Flags().StringVar(&f.revision, "revision", "", "your name for this version; default: a digest of the files")
 	return c
 }
@@ -101,8 +107,11 @@ func (p Plugin) runBuild(ctx context.Context, dir string, f buildFlags) error {
 	if isArchive(dir) {
 		return failure.New("the folder that it was built from", "%s is an archive already", dir)
 	}
-	if !isArchive(f.out) {
-		return failure.New("-o bundle.tar.gz", "-o %s: want a name that ends in .tar.gz", f.out)
+	if !isArchive(f.out) && !isValues(f.out) {
+		return failure.New("-o bundle.tar.gz", "-o %s: want a name that ends in .tar.gz, or in .yaml for values of the chart", f.out)
+	}
+	if isArchive(f.out) && f.shadow {
+		return failure.New("--shadow -o values.yaml", "an archive is the same for policy and shadow")
 	}
 	bundle, err := readBundle(dir)
 	if err != nil {
@@ -114,6 +123,9 @@ func (p Plugin) runBuild(ctx context.Context, dir string, f buildFlags) error {
 	}
 	if len(verdict.Problems) > 0 {
 		return p.refusal(&engine.BundleError{Problems: verdict.Problems}, dir)
+	}
+	if isValues(f.out) {
+		return p.writeValues(bundle, dir, f)
 	}
 	archive, err := author.Pack(bundle, f.revision)
 	if err != nil {
@@ -128,6 +140,18 @@ func (p Plugin) runBuild(ctx context.Context, dir string, f buildFlags) error {
 		return outFailure(err, f.out)
 	}
 	fmt.Fprintf(p.Streams.Out, "%s: revision %s, %s, %d bytes\n", f.out, engine.Short(packed.Digest()), counted(len(packed.Files), "file"), len(archive))
+	return nil
+}
+
+func (p Plugin) writeValues(bundle engine.Bundle, dir string, f buildFlags) error {
+	text, err := values(bundle, dir, f.shadow)
+	if err != nil {
+		return p.refusal(err, dir)
+	}
+	if err := os.WriteFile(f.out, text, 0o644); err != nil {
+		return fileFailure(err, f.out)
+	}
+	fmt.Fprintf(p.Streams.Out, "%s: revision %s, %s\n", f.out, engine.Short(bundle.Digest()), counted(len(bundle.Files), "file"))
 	return nil
 }
 
