@@ -57,6 +57,9 @@ func (e Env) priorityClass(name string) *schedulingv1.PriorityClass {
 func Job(job *batchv1.Job, env Env) *demand.Job {
 	at := arrival(job, env.FirstSeen)
 	set, problem := podSet(job, env)
+	if much := crowded(job); much != nil {
+		problem = much
+	}
 	policy := workload(job, set, at, env)
 	return &demand.Job{
 		UID:             string(job.UID),

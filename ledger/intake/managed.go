@@ -40,8 +40,12 @@ func (s Scope) namespace(n policies.Namespace) bool {
 // ownedElsewhere looks at the controlling owner only. The reference may be
 // forged, and stays where the API server does not know the owner's kind. That
 // gains nothing: who forges it could as well leave the label out, and a Job that
-// loses it enters its queue like one that is labelled just then.
+// loses it enters its queue like one that is labelled just then. Among too many,
+// nobody looks for it.
 func ownedElsewhere(owners []metav1.OwnerReference) bool {
+	if len(owners) > OwnersMax {
+		return false
+	}
 	for _, owner := range owners {
 		if owner.Controller == nil || !*owner.Controller {
 			continue

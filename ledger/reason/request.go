@@ -55,6 +55,11 @@ func UnsupportedClaims(name string) Reason {
 		"Try: ask for the device as a resource of the container", name)
 }
 
+// Crowded is more of something than the API server's guards look at one by one.
+func Crowded(path string, has, most int) Reason {
+	return badRequest("%s: %d, and a Job in a queue has at most %d. Try: leave some out", path, has, most)
+}
+
 func badRequest(format string, args ...any) Reason {
 	return Reason{Code: BadRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -25,10 +25,13 @@ func TestNoWayRound(t *testing.T) {
 	t.Run("what runs does not escape its share", w.escaping)
 	t.Run("what has ended", w.over)
 	t.Run("pausing", w.pausing)
+	t.Run("carrying too much", w.crowded)
+	t.Run("what carries too much is not slow", w.inTime)
 	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
 	t.Run("mutating policies", w.mutating)
+	t.Run("carrying too much at creation", w.crowdedAtCreation)
 	t.Run("the table of what is ours", func(t *testing.T) { w.table(t, w.suspendedAtCreation) })
 }
 
@@ -41,6 +44,8 @@ func TestNoWayRoundOnAnOlderServer(t *testing.T) {
 	t.Run("what runs does not escape its share", w.escaping)
 	t.Run("what has ended", w.over)
 	t.Run("pausing", w.pausing)
+	t.Run("carrying too much", w.crowded)
+	t.Run("what carries too much is not slow", w.inTime)
 	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
@@ -54,6 +59,7 @@ func TestNoWayRoundOnAnOlderServer(t *testing.T) {
 	t.Run("the table of what is ours, by the validating policy", func(t *testing.T) {
 		w.table(t, w.refusedBy("ValidatingAdmissionPolicy 'holdshort-new-jobs'"))
 	})
+	t.Run("carrying too much at creation", w.crowdedAtCreation)
 }
 
 const (

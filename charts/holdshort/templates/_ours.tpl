@@ -43,12 +43,57 @@ matchExpressions:
 {{- end -}}
 
 {{/*
+How much a Job in a queue may carry: keys in each of its maps, and owner
+references. CEL in the API server takes n² to look at n of them, so of more than
+that nothing looks at each. intake says the same numbers.
+*/}}
+{{- define "holdshort.keysMax" -}}1000{{- end -}}
+{{- define "holdshort.ownersMax" -}}100{{- end -}}
+
+{{/*
+CEL: the keys of the project in the map given. Of a map that is too big, those
+that somebody would believe.
+*/}}
+{{- define "holdshort.cel.ownKeys" -}}
+({{ . }}.size() <= {{ include "holdshort.keysMax" . }} ? {{ . }}.filter(k, k.startsWith('holdshort.dev/'))
+{{- /* on one line, so that it fits in anywhere */ -}}
+{{- " : " -}}
+['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'message', 'in-queue', 'backoff', 'flavors', 'bypass']
+{{- ".map(k, 'holdshort.dev/' + k)" -}}
+.filter(k, k in {{ . }}))
+{{- end -}}
+
+{{/*
+CEL: of what a Job has more than a Job in a queue may. The argument is what makes
+that count on an update, apart from more of it than before; empty: it is created.
+*/}}
+{{- define "holdshort.cel.crowded" -}}
+{{- $anyhow := . -}}
+{{- $keys := include "holdshort.keysMax" . -}}
+{{- range $i, $of := list
+  (list "labels" $keys "labels") (list "annotations" $keys "annotations")
+  (list "podLabels" $keys "labels of the pod template") (list "podAnnotations" $keys "annotations of the pod template")
+  (list "owners" (include "holdshort.ownersMax" .) "owner references") }}
+{{- $size := printf "variables.%s.size()" (index $of 0) }}
+{{ if $i }}+ {{ end }}({{ $size }} > {{ index $of 1 }}
+{{- if $anyhow }} && ({{ $anyhow }} || {{ $size }} > variables.old{{ title (index $of 0) }}.size()){{ end }} ? [{{ squote (index $of 2) }}] : [])
+{{- end }}
+{{- end -}}
+
+{{/* CEL: what to say about it. */}}
+{{- define "holdshort.cel.crowdedMessage" -}}
+'This Job has too many ' + variables.crowded.join(', ') + ': a Job in a queue has at most {{ include "holdshort.keysMax" . }} labels and as many '
++ 'annotations, its pod template too, and {{ include "holdshort.ownersMax" . }} owner references. Leave some out.'
+{{- end -}}
+
+{{/*
 CEL: the Job in the variable given is ours, as far as labels of namespaces don't
 say it. Nobody else's child, and the built-in controller runs it.
 */}}
 {{- define "holdshort.cel.ours" -}}
 (has({{ . }}.metadata.labels) && 'holdshort.dev/queue' in {{ . }}.metadata.labels
-&& !(has({{ . }}.metadata.ownerReferences) && {{ . }}.metadata.ownerReferences.exists(r,
+&& !(has({{ . }}.metadata.ownerReferences) && {{ . }}.metadata.ownerReferences.size() <= {{ include "holdshort.ownersMax" . }}
+&& {{ . }}.metadata.ownerReferences.exists(r,
   has(r.controller) && r.controller && r.kind == 'JobSet' && r.apiVersion.startsWith('jobset.x-k8s.io/')))
 && !(has({{ . }}.spec.managedBy) && !({{ . }}.spec.managedBy in ['', 'kubernetes.io/job-controller'])))
 {{- end -}}
@@ -100,20 +145,21 @@ to read. Where a mutating policy or the webhook was asked before, there is
 nothing left of it. The argument is what else an annotation k may be.
 */}}
 {{- define "holdshort.cel.smuggled" -}}
-variables.labels.filter(k, k.startsWith('holdshort.dev/')
-    && !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
+{{- $labels := include "holdshort.cel.ownKeys" "variables.labels" -}}
+{{- $annotations := include "holdshort.cel.ownKeys" "variables.annotations" -}}
+{{- $podLabels := include "holdshort.cel.ownKeys" "variables.podLabels" -}}
+{{- $podAnnotations := include "holdshort.cel.ownKeys" "variables.podAnnotations" -}}
+{{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
     && !(k == 'holdshort.dev/state' && variables.labels[k] == 'queued')
 ).map(k, 'label ' + k)
-+ variables.annotations.filter(k, k.startsWith('holdshort.dev/')
-    && !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival'])
++ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival'])
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
     {{ . }}
 ).map(k, 'annotation ' + k)
-+ variables.podLabels.filter(k, k.startsWith('holdshort.dev/') && k != 'holdshort.dev/priority'
++ {{ $podLabels }}.filter(k, k != 'holdshort.dev/priority'
     && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
 ).map(k, 'label ' + k + ' of the pod template')
-+ variables.podAnnotations.filter(k, k.startsWith('holdshort.dev/')
-    && !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/bypass'])
++ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/bypass'])
 ).map(k, 'annotation ' + k + ' of the pod template')
 {{- end -}}
 
