@@ -16,6 +16,7 @@ const (
 	AnnotationUser        = Prefix + "user"        // who created it
 	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation
 	AnnotationInjected    = Prefix + "injected"    // JSON: demand.Injected
+	AnnotationMutated     = Prefix + "mutated"     // JSON: demand.Mutated
 	AnnotationMessage     = Prefix + "message"     // why it waits
 	AnnotationInQueue     = Prefix + "in-queue"    // where it waits, if that is not what its label says
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff

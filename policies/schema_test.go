@@ -22,6 +22,7 @@ var update = flag.Bool("update", false, "write what is generated from the code")
 type output struct {
 	Catalog  Catalog  `json:"catalog,omitzero"`
 	Classify Verdict  `json:"classify,omitzero"`
+	Mutate   Mutation `json:"mutate,omitzero"`
 	Deny     []Reason `json:"deny,omitempty"`
 	Warn     []Reason `json:"warn,omitempty"`
 	Hold     []Reason `json:"hold,omitempty"`

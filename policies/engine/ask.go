@@ -13,10 +13,11 @@ import (
 
 // said is an answer of one of the groups about a workload. It never changes.
 type said struct {
-	verdict policies.Verdict
-	ownUser bool // a rule says whom usage is counted to
-	reasons []policies.Reason
-	raw     ast.Object // as the query gave it; kept for records only
+	verdict  policies.Verdict
+	ownUser  bool // a rule says whom usage is counted to
+	mutation policies.Mutation
+	reasons  []policies.Reason
+	raw      ast.Object // as the query gave it; kept for records only
 }
 
 // ask evaluates a group about a workload, unless the same was asked before: two
@@ -55,7 +56,11 @@ func (r *Revision) read(p *probe, result ast.Object) (s said, err error) {
 	if r.options.Observe != nil {
 		s.raw = result
 	}
-	if p.group != groupClassify {
+	switch p.group {
+	case groupMutate:
+		s.mutation, err = r.mutation(p, result)
+		return s, err
+	case groupDeny, groupWarn, groupHold, groupProtect:
 		s.reasons, err = r.reasonsIn(p, result)
 		return s, err
 	}
@@ -114,4 +119,14 @@ func (r *Revision) SameVerdict(in *policies.Input) (verdict, hold string) {
 		return verdict, ""
 	}
 	return verdict, fmt.Sprintf("%x", d.key())
+}
+
+// SameMutation names what mutate reads of a workload: as long as the name is the
+// same, so is the answer. It is empty if that is not certain.
+func (r *Revision) SameMutation(in *policies.Input) string {
+	key, sure := r.key(r.probes[groupMutate], in, r.current.Load())
+	if !sure {
+		return ""
+	}
+	return fmt.Sprintf("%x", key)
 }

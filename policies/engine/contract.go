@@ -18,16 +18,18 @@ const (
 	shapeOrder   // array of numbers and strings
 	shapeStrings // array of strings
 	shapeReasons // set of reasons
+	shapeTexts   // object of strings
+	shapeObjects // array of objects
 )
 
 func (s shape) String() string {
 	return [...]string{"an object", "a string", "a number", "true or false", "an array of numbers and strings",
-		"an array of strings", "a set of reasons"}[s]
+		"an array of strings", "a set of reasons", "an object of strings", "an array of objects"}[s]
 }
 
 // field is one rule of the contract: what a policy may define, and holdshort asks.
 type field struct {
-	group    string // catalog, classify, deny, warn, hold, protect
+	group    string // catalog, classify, mutate, deny, warn, hold, protect
 	name     string // of the rule within the group's package; empty for the sets
 	required bool
 	shape    shape
@@ -57,6 +59,7 @@ func policyRef() ast.Ref {
 const (
 	groupCatalog  = "catalog"
 	groupClassify = "classify"
+	groupMutate   = "mutate"
 	groupDeny     = "deny"
 	groupWarn     = "warn"
 	groupHold     = "hold"
@@ -79,6 +82,13 @@ func contract() []field {
 		{groupClassify, "user", false, shapeString},
 		{groupClassify, "preemptible", false, shapeBool},
 		{groupClassify, "minRuntimeSeconds", false, shapeNumber},
+		{groupMutate, "labels", false, shapeTexts},
+		{groupMutate, "annotations", false, shapeTexts},
+		{groupMutate, "nodeSelector", false, shapeTexts},
+		{groupMutate, "tolerations", false, shapeObjects},
+		{groupMutate, "activeDeadlineSeconds", false, shapeNumber},
+		{groupMutate, "ttlSecondsAfterFinished", false, shapeNumber},
+		{groupMutate, "podReplacementPolicy", false, shapeString},
 		{groupDeny, "", false, shapeReasons},
 		{groupWarn, "", false, shapeReasons},
 		{groupHold, "", false, shapeReasons},
@@ -93,7 +103,7 @@ func fieldsOf(group string) []field {
 
 // laterFields belong to the contract but not yet to this build. A policy that
 // defines one expects it to count, so it is refused rather than ignored.
-func laterFields() []string { return []string{"classify.maxRuntimeSeconds", "mutate"} }
+func laterFields() []string { return []string{"classify.maxRuntimeSeconds"} }
 
 // mayRead are the parts of input that a group sees. The others are never there,
 // so a rule that reads one could only ever be undefined.
@@ -101,7 +111,7 @@ func mayRead(group string) []string {
 	switch group {
 	case groupCatalog:
 		return []string{"now_ns", "capacity"}
-	case groupClassify:
+	case groupClassify, groupMutate:
 		return []string{"workload", "namespace", "job"}
 	case groupDeny, groupWarn:
 		return []string{"workload", "namespace", "job", "request", "old"}
@@ -119,8 +129,10 @@ func whyNot(group, part string) (message, try string) {
 	switch {
 	case group == groupCatalog:
 		return "the catalog is the same for every workload and sees no input but now_ns and capacity", "data.holdshort.config"
-	case group == groupClassify && (part == "now_ns" || part == "usage" || part == "capacity"):
-		return "classify is evaluated once per workload, so it cannot see " + part, "the same in a hold rule"
+	case (group == groupClassify || group == groupMutate) && (part == "now_ns" || part == "usage" || part == "capacity"):
+		return group + " is evaluated once per workload, so it cannot see " + part, "the same in a hold rule"
+	case group == groupMutate && part == "request":
+		return "mutate is evaluated by the ledger too, which has no request", "input.workload.user"
 	case part == "namespace" && group == groupHold:
 		return "hold does not see the namespace", "input.workload.namespace, or decide it in classify"
 	}

@@ -15,7 +15,7 @@ import (
 // Decision is one question to the policy and its answer, for whoever keeps
 // records. Input and Result cost something only when they are called for.
 type Decision struct {
-	Entrypoint string // catalog, classify, deny, warn, hold, protect
+	Entrypoint string // catalog, classify, mutate, deny, warn, hold, protect
 	Revision   string
 	Source     string
 	Workload   *policies.Workload // nil for the catalog
@@ -156,7 +156,7 @@ func (r *Revision) Answer(ctx context.Context, entrypoint string, input map[stri
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.group != groupCatalog && r.rules[p.fields[0].path()].first != nil {
+	if p.group != groupCatalog && r.has(p.group) {
 		if _, err := r.read(p, said); err != nil {
 			return nil, nil, err
 		}

@@ -15,7 +15,12 @@ func (r *Revision) HasDeny() bool { return r.has(groupDeny) }
 // HasWarn says whether any rule can warn.
 func (r *Revision) HasWarn() bool { return r.has(groupWarn) }
 
-func (r *Revision) has(group string) bool { return r.rules[group].first != nil }
+// HasMutate says whether any rule can change a workload.
+func (r *Revision) HasMutate() bool { return r.has(groupMutate) }
+
+func (r *Revision) has(group string) bool {
+	return slices.ContainsFunc(r.probes[group].fields, func(f field) bool { return r.rules[f.path()].first != nil })
+}
 
 // HoldApplies says whether hold can have anything to say of a workload with
 // these labels: without rules of the policy's own, only the priority class is
@@ -42,11 +47,12 @@ func (r *Revision) Recorded() bool { return r.options.Observe != nil }
 // ReadsJob says whether any rule reads the raw Job, input.job; it need not be
 // given otherwise.
 func (r *Revision) ReadsJob() bool {
-	return r.ReadsPart(groupClassify, "job") || r.ReadsPart(groupDeny, "job") || r.ReadsPart(groupWarn, "job")
+	return slices.ContainsFunc([]string{groupClassify, groupMutate, groupDeny, groupWarn},
+		func(group string) bool { return r.ReadsPart(group, "job") })
 }
 
 // ReadsPart says whether the rules of an entrypoint (catalog, classify, deny,
-// warn, hold) read a part of input, such as workload or now_ns. What they don't
+// mutate, warn, hold) read a part of input, such as workload or now_ns. What they don't
 // read cannot change their answer.
 func (r *Revision) ReadsPart(entrypoint, part string) bool {
 	p, ok := r.probes[entrypoint]

@@ -96,6 +96,9 @@ func misfit(t types.Type, want shape) (got, try string) {
 	case *types.NamedType:
 		return misfit(t.Type, want)
 	case types.Any:
+		if want == shapeNumber && types.Compare(t, ast.Minus.Decl.Result()) == 0 {
+			return "", "" // of two numbers, for all that is known; sets have a minus, too
+		}
 		for _, alternative := range t {
 			if got, try = misfit(alternative, want); got != "" {
 				return got, try
@@ -121,7 +124,9 @@ func misfitOf(t types.Type, want shape) (got, try string) {
 		if _, text := t.(types.String); text {
 			try = "a number, or to_number(…)"
 		}
-	case shapeOrder, shapeStrings:
+	case shapeTexts:
+		return textsMisfit(t)
+	case shapeOrder, shapeStrings, shapeObjects:
 		_, fits = t.(*types.Array)
 		if _, set := t.(*types.Set); set {
 			try = "[…], since order matters"
@@ -137,6 +142,25 @@ func misfitOf(t types.Type, want shape) (got, try string) {
 		return "", ""
 	}
 	return types.Sprint(t), try
+}
+
+// textsMisfit is misfit for an object whose values are all strings.
+func textsMisfit(t types.Type) (got, try string) {
+	object, ok := t.(*types.Object)
+	if !ok {
+		return types.Sprint(t), ""
+	}
+	for _, p := range object.StaticProperties() {
+		if got, try = misfit(p.Value, shapeString); got != "" {
+			return fmt.Sprintf("an object whose %v is %s", p.Key, got), cmp.Or(try, "sprintf(\"%v\", […])")
+		}
+	}
+	if dynamic := object.DynamicProperties(); dynamic != nil {
+		if got, try = misfit(dynamic.Value, shapeString); got != "" {
+			return "an object with values of type " + got, cmp.Or(try, "sprintf(\"%v\", […])")
+		}
+	}
+	return "", ""
 }
 
 // reasonMisfit checks the element type of a set of reasons.

@@ -14,7 +14,7 @@ import (
 
 // groups are asked one query each.
 func groups() []string {
-	return []string{groupCatalog, groupClassify, groupDeny, groupWarn, groupHold, groupProtect}
+	return []string{groupCatalog, groupClassify, groupMutate, groupDeny, groupWarn, groupHold, groupProtect}
 }
 
 // prepare readies one query per group and finds out what each of them reads.

@@ -24,6 +24,7 @@ const (
 	kubeAPI     = "k8s.io/api"
 	machinery   = "k8s.io/apimachinery"
 	quantities  = "k8s.io/apimachinery/pkg/api/resource"
+	syntax      = "k8s.io/apimachinery/pkg/util/validation"
 	clientGo    = "k8s.io/client-go"
 	runtimeLib  = "sigs.k8s.io/controller-runtime"
 	opa         = "github.com/open-policy-agent"
@@ -56,7 +57,7 @@ func contract() []Row {
 		},
 		{
 			Package: "policies/engine", Duty: "loads, checks, compiles and evaluates bundles; the only importer of OPA",
-			Ours: []string{"policies"}, Third: []string{opa, quantities, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+			Ours: []string{"policies"}, Third: []string{opa, quantities, syntax, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 			Without: plus(cluster(), kubeAPI),
 			Never:   "the ledger and Kubernetes: a policy can be tested with no cluster",
 		},

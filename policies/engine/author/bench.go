@@ -46,6 +46,7 @@ func Bench(ctx context.Context, bundle engine.Bundle, samples []Sample, each tim
 		ask  func(*policies.Input) error
 	}{
 		{"classify", func(in *policies.Input) error { _, err := revision.Classify(ctx, in); return err }},
+		{"mutate", func(in *policies.Input) error { _, err := revision.Mutate(ctx, in); return err }},
 		{"deny", func(in *policies.Input) error { _, err := revision.Deny(ctx, in); return err }},
 		{"warn", func(in *policies.Input) error { _, err := revision.Warn(ctx, in); return err }},
 		{"hold", func(in *policies.Input) error { _, err := revision.Hold(ctx, in); return err }},

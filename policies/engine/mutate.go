@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// Mutate says what a workload is to have besides what its user wrote, or in place
+// of that. It is to be asked about the workload as its user wrote it, so that a
+// rule which only fills in what is missing says the same every time.
+func (r *Revision) Mutate(ctx context.Context, in *policies.Input) (policies.Mutation, error) {
+	if !r.HasMutate() {
+		return policies.Mutation{}, nil
+	}
+	if in.Workload == nil {
+		return policies.Mutation{}, fmt.Errorf("evaluating mutate: no workload given")
+	}
+	s, err := r.ask(ctx, r.probes[groupMutate], in)
+	return s.mutation, err
+}
+
+// mutation reads what mutate said.
+func (r *Revision) mutation(p *probe, result ast.Object) (policies.Mutation, error) {
+	var m policies.Mutation
+	targets := map[string]any{"labels": &m.Labels, "annotations": &m.Annotations, "nodeSelector": &m.NodeSelector,
+		"tolerations": &m.Tolerations, "activeDeadlineSeconds": &m.ActiveDeadlineSeconds,
+		"ttlSecondsAfterFinished": &m.TTLSecondsAfterFinished, "podReplacementPolicy": &m.PodReplacementPolicy}
+	for _, f := range p.fields {
+		value := answer(result, f)
+		if value == nil {
+			continue
+		}
+		problems := decode(fieldPath{f.name}, value, targets[f.name])
+		if len(problems) == 0 {
+			problems = checkMutation(f.name, m)
+		}
+		if len(problems) > 0 {
+			message := problems[0].message
+			if try := problems[0].try; try != "" {
+				message += ". Try: " + try
+			}
+			return policies.Mutation{}, r.evalError(f, EvalType, strings.TrimPrefix(message, f.name+": "))
+		}
+	}
+	return m, nil
+}
+
+// checkMutation finds what the API server would refuse in one field, or what is
+// not the policy's to write. Here it is one Job's error, and says which rule.
+func checkMutation(name string, m policies.Mutation) []fieldProblem {
+	v := &validator{}
+	path := fieldPath{name}
+	switch name {
+	case "labels":
+		v.writable(path, m.Labels)
+		v.labelValues(path, m.Labels)
+	case "annotations":
+		v.writable(path, m.Annotations)
+	case "nodeSelector":
+		v.keys(path, m.NodeSelector)
+		v.labelValues(path, m.NodeSelector)
+	case "tolerations":
+		for i, t := range m.Tolerations {
+			v.toleration(path.at(i), t)
+			if t.Key != "" {
+				v.syntax(path.at(i).with("key"), "key", t.Key, validation.IsQualifiedName(t.Key))
+			}
+			v.syntax(path.at(i).with("value"), "value", t.Value, validation.IsValidLabelValue(t.Value))
+		}
+	case "activeDeadlineSeconds":
+		v.count(path, *m.ActiveDeadlineSeconds)
+	case "ttlSecondsAfterFinished":
+		v.count(path, *m.TTLSecondsAfterFinished)
+	case "podReplacementPolicy":
+		if m.PodReplacementPolicy != policies.ReplaceFailed {
+			v.fail(path, `"Failed", or leave the rule out`, "%q would start the next pod while the last one still holds its share",
+				string(m.PodReplacementPolicy))
+		}
+	}
+	return v.problems
+}
+
+// writable: keys of labels and annotations that are somebody else's.
+func (v *validator) writable(path fieldPath, texts map[string]string) {
+	v.keys(path, texts)
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		switch {
+		case strings.HasPrefix(key, policies.Prefix):
+			v.fail(path.with(key), "a key of your own", "keys with %s are not the policy's to write", policies.Prefix)
+		case ofKubernetes(key):
+			v.fail(path.with(key), "a key of your own", "Kubernetes itself writes this key")
+		}
+	}
+}
+
+// ofKubernetes: by these the Job controller knows its pods, kubectl what was
+// applied, and the API server pods that are not what they seem.
+func ofKubernetes(key string) bool {
+	return strings.HasPrefix(key, "batch.kubernetes.io/") || slices.Contains([]string{"controller-uid", "job-name",
+		"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubectl.kubernetes.io/last-applied-configuration"}, key)
+}
+
+func (v *validator) keys(path fieldPath, texts map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		v.syntax(path.with(key), "key", key, validation.IsQualifiedName(key))
+	}
+}
+
+func (v *validator) labelValues(path fieldPath, texts map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		v.syntax(path.with(key), "value", texts[key], validation.IsValidLabelValue(texts[key]))
+	}
+}
+
+func (v *validator) syntax(path fieldPath, what, text string, wrong []string) {
+	if len(wrong) > 0 {
+		v.fail(path, "", "%q cannot be a %s: %s", shorten(text, 60), what, wrong[0])
+	}
+}
+
+func (v *validator) count(path fieldPath, n int64) {
+	if n < 0 || n > math.MaxInt32 {
+		v.fail(path, "a number of seconds that is not negative", "%d is no duration", n)
+	}
+}
