@@ -80,7 +80,7 @@ func (l *Loop) evaluateCatalog(ctx context.Context, revision *engine.Revision, n
 		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+engine.Short(revision.Digest())+" has an answer again")
 	}
 	l.book.SetIgnored(catalog.Resources.Ignored)
-	for _, entrypoint := range []string{"classify", "deny"} {
+	for _, entrypoint := range []string{"classify", "mutate", "deny"} {
 		// They see neither by themselves; so they ask the catalog, which does.
 		if revision.ReadsPart(entrypoint, "now_ns") || revision.ReadsPart(entrypoint, "capacity") {
 			for uid, t := range l.jobs {

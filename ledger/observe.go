@@ -28,6 +28,10 @@ type tracked struct {
 	job       *demand.Job
 	firstSeen time.Time
 
+	wants       *batchv1.Job // what job was read from: raw, or as mutate wants it
+	mutateFrom  string       // what mutate was asked last
+	mutateFails *reason.Reason
+
 	verdict     decide.Outcome
 	verdictFrom verdictSource
 
@@ -211,7 +215,13 @@ func (l *Loop) readJob(t *tracked) {
 		l.book.DeleteJob(string(t.raw.UID))
 		return
 	}
-	t.job = intake.Job(t.raw, l.env(t))
+	l.take(t, t.raw, nil)
+}
+
+// take makes the plain value of a Job, as it is or as mutate wants it, and books it.
+func (l *Loop) take(t *tracked, job *batchv1.Job, mutated *demand.Mutated) {
+	t.wants, t.job = job, intake.Job(job, l.env(t))
+	t.job.Mutated = mutated
 	l.book.SetJob(t.job)
 }
 

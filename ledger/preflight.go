@@ -59,16 +59,22 @@ func (l *Loop) answer(plan *decide.Result, now time.Time) {
 }
 
 func (l *Loop) live(t *tracked) rollout.Live {
-	ns, raw := l.namespace(t.raw.Namespace), t.raw
+	ns, raw, wants := l.namespace(t.raw.Namespace), t.raw, t.wants
 	live := rollout.Live{
 		Name:    t.job.Key(),
 		Input:   &policies.Input{Workload: t.job.Policy, Namespace: &ns},
-		RawJob:  func() (map[string]any, error) { return intake.RawJob(raw) },
+		RawJob:  func() (map[string]any, error) { return intake.RawJob(wants) },
 		Verdict: t.verdict.Verdict,
+	}
+	live.Written, live.RawWritten = live.Input, live.RawJob
+	if written := intake.AsWritten(raw); t.job.Suspended && t.wants != raw {
+		live.Written = &policies.Input{Workload: intake.Job(written, l.env(t)).Policy, Namespace: &ns}
+		live.RawWritten = func() (map[string]any, error) { return intake.RawJob(written) }
 	}
 	if why := t.verdict.Reason; why != nil {
 		live.Fails, live.Denied = why.Code == reason.PolicyError, why.Code == reason.DeniedByPolicy
 	}
+	live.Fails = live.Fails || t.mutateFails != nil
 	if t.job.Admitted() {
 		live.Admitted, live.Queue, live.Holds = true, t.job.Reservation.Queue, holds(t.job.Reservation)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
@@ -52,6 +53,7 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 		delete(l.standing.holds, key)
 		return
 	}
+	l.mutate(ctx, revision, t)
 	from := l.verdictSource(revision, t)
 	if from.verdict != t.verdictFrom.verdict || from.admitted != t.verdictFrom.admitted {
 		t.verdict = l.judge(ctx, revision, t)
@@ -65,6 +67,9 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	}
 	t.verdictFrom = from
 	outcome := t.verdict
+	if t.mutateFails != nil {
+		outcome.Reason = t.mutateFails
+	}
 	if l.refused[uid] != nil {
 		outcome.Reason = &reason.Reason{
 			Code: reason.BackingOff, Until: t.notTill.UnixNano(),
@@ -134,14 +139,19 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 	return decide.Outcome{Verdict: verdict}
 }
 
+// input is what the policy may read of a Job, as it will be when it is admitted.
 func (l *Loop) input(revision *engine.Revision, t *tracked) (*policies.Input, error) {
-	ns := l.namespace(t.raw.Namespace)
-	in := &policies.Input{Workload: t.job.Policy, Namespace: &ns}
+	return l.inputOf(revision, t.job.Policy, t.wants)
+}
+
+func (l *Loop) inputOf(revision *engine.Revision, workload *policies.Workload, job *batchv1.Job) (*policies.Input, error) {
+	ns := l.namespace(job.Namespace)
+	in := &policies.Input{Workload: workload, Namespace: &ns}
 	if !revision.ReadsJob() && !l.Shadow.ReadsJob() {
 		return in, nil
 	}
 	var err error
-	in.Job, err = intake.RawJob(t.raw)
+	in.Job, err = intake.RawJob(job)
 	return in, err
 }
 

@@ -1,6 +1,7 @@
 // Package webhook is what holdshort does while the API server admits a Job: it
-// suspends it, stamps its arrival, tells the policy's deny and warn, and on
-// update puts back what the ledger injected and the update left out.
+// suspends it, stamps its arrival, writes what the policy's mutate wants, tells
+// its deny and warn, and on update puts back what the ledger and mutate wrote and
+// the update left out.
 //
 // What must hold while the manager is down lies in the API server itself (the
 // chart's admission policies); this handler repeats it, so that a server without

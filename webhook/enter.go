@@ -17,7 +17,8 @@ import (
 // "get -o yaml | create" work, forgeries do not. old is nil on creation.
 //
 // Where a mutating policy is served it did all of this before, but the arrival;
-// to do it again changes nothing.
+// to do it again changes nothing. What mutate changed is left to mutate: it may
+// have been asked a moment ago, about the same request.
 func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 	annotations := doc.strings("metadata", "annotations")
 	stamp := j.stamps.give(annotations[policies.AnnotationArrival], identity(doc, req))
@@ -28,7 +29,7 @@ func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 	strip(doc, foreign(intake.LedgerLabel, policies.LabelState), "metadata", "labels")
 	strip(doc, foreign(func(key string) bool {
 		return intake.LedgerAnnotation(key) || key == policies.AnnotationBypass && !newBypass(old, annotations)
-	}, policies.AnnotationArrival, policies.AnnotationUser), "metadata", "annotations")
+	}, policies.AnnotationArrival, policies.AnnotationUser, policies.AnnotationMutated), "metadata", "annotations")
 	doc.set(policies.StateQueued, "metadata", "labels", policies.LabelState)
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		doc.set(own[key], "metadata", "annotations", key)

@@ -26,6 +26,7 @@ const deadline = 2 * time.Second
 
 // Policy is the revision in force, as far as it is asked here.
 type Policy interface {
+	Mutate(context.Context, *policies.Input) (policies.Mutation, error)
 	Deny(context.Context, *policies.Input) ([]policies.Reason, error)
 	Warn(context.Context, *policies.Input) ([]policies.Reason, error)
 	// ReadsJob tells whether a rule reads the raw object.
@@ -88,10 +89,11 @@ func (j *Jobs) create(ctx context.Context, req admission.Request) admission.Resp
 	}
 	doc.set(true, "spec", "suspend")
 	j.enter(doc, nil, req)
-	if err := doc.decode(job); err != nil {
+	s, err := j.mutate(ctx, doc, subject{request: req})
+	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	return j.judge(ctx, doc, subject{request: req, job: job})
+	return j.judge(ctx, doc, s)
 }
 
 // update does not touch what is being deleted, nor what was not and is not ours.
@@ -120,14 +122,25 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 			return unread(err)
 		}
 	}
-	changed := batchv1.Job{} // decoding into the old value would keep what was removed
-	if err := doc.decode(&changed); err != nil {
-		return unread(err)
-	}
-	if bypassing || collects(req) || was && !asksAgain(old, &changed) {
+	s := subject{request: req, old: old, enters: !was}
+	if bypassing || collects(req) {
+		if s.enters {
+			doc.remove("metadata", "annotations", policies.AnnotationMutated)
+		}
 		return patched(doc, nil)
 	}
-	return j.judge(ctx, doc, subject{request: req, job: &changed, old: old, enters: !was})
+	if s.enters {
+		s, err = j.mutate(ctx, doc, s)
+	} else {
+		s.job, err = doc.job()
+	}
+	switch {
+	case err != nil:
+		return unread(err)
+	case was && !asksAgain(old, s.job):
+		return patched(doc, nil)
+	}
+	return j.judge(ctx, doc, s)
 }
 
 // managed says whether the Job is ours. The API server asks only about

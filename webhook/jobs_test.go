@@ -30,7 +30,15 @@ const (
 // fakePolicy answers what it was told to, and remembers what it was asked.
 type fakePolicy struct {
 	deny, warn func(*policies.Input) ([]policies.Reason, error)
+	mutate     func(*policies.Input) (policies.Mutation, error)
 	asked      []*policies.Input
+}
+
+func (p *fakePolicy) Mutate(_ context.Context, in *policies.Input) (policies.Mutation, error) {
+	if p.mutate == nil {
+		return policies.Mutation{}, nil
+	}
+	return p.mutate(in)
 }
 
 func (p *fakePolicy) Deny(_ context.Context, in *policies.Input) ([]policies.Reason, error) {

@@ -30,6 +30,8 @@ type subject struct {
 	job     *batchv1.Job // as it will be stored
 	old     *batchv1.Job // nil on creation
 	enters  bool         // an update by which it becomes ours
+	// warnings of what came before: mutate had no answer.
+	warnings []string
 }
 
 // asksAgain tells whether an update changed what the policy judges.
@@ -46,7 +48,7 @@ func asksAgain(old, job *batchv1.Job) bool {
 // and the ledger asks again before it starts.
 func (j *Jobs) judge(ctx context.Context, doc *document, s subject) admission.Response {
 	counted := intake.Job(s.job, j.options.Env(s.request.Namespace))
-	var warnings []string
+	warnings := s.warnings
 	if problem := counted.Problem; problem != nil {
 		warnings = append(warnings, warning(fmt.Sprintf("%s: %s", problem.Code, problem.Message)))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
+	batchv1 "k8s.io/api/batch/v1"
 )
 
 // document is a raw object that is being patched: each change is made to the
@@ -102,6 +103,13 @@ func (d *document) decode(into any) error {
 		return fmt.Errorf("reading the patched object: %w", err)
 	}
 	return nil
+}
+
+// job is the patched object. A new one each time: decoding into an old value
+// would keep what was removed.
+func (d *document) job() (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	return job, d.decode(job)
 }
 
 // nest wraps a value into objects, one for each key.

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -22,6 +23,7 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) error {
 		return intake.LedgerLabel(key) || key == policies.LabelQueue
 	}, "spec", "template", "metadata", "labels")
 	putBackKeys(doc, oldDoc, intake.LedgerAnnotation, "spec", "template", "metadata", "annotations")
+	putBackMutated(doc, oldDoc, old)
 	if old.Labels[policies.LabelState] != policies.StateAdmitted || suspended(old) {
 		return nil
 	}
@@ -37,7 +39,7 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) error {
 // putBackScheduling restores what the flavor injected into the pod template,
 // which Kubernetes keeps immutable while the Job runs.
 func putBackScheduling(doc, oldDoc *document, old *batchv1.Job) error {
-	own, err := intake.Scheduling(old)
+	own, err := intake.Scheduling(intake.AsWritten(old))
 	if err != nil {
 		return fmt.Errorf("reading what the ledger injected: %w", err)
 	}
@@ -46,10 +48,50 @@ func putBackScheduling(doc, oldDoc *document, old *batchv1.Job) error {
 		_, users := own.NodeSelector[key]
 		return !users
 	}, append(slices.Clone(pod), "nodeSelector")...)
+	if m := intake.MutatedRecord(old); m != nil {
+		putBackTexts(doc, oldDoc, m.NodeSelector, append(slices.Clone(pod), "nodeSelector")...)
+	}
 	putBackList(doc, oldDoc, own.Tolerations, append(slices.Clone(pod), "tolerations")...)
 	putBackList(doc, oldDoc, own.PreferredNodes, append(slices.Clone(pod),
 		"affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")...)
 	return nil
+}
+
+// putBackMutated restores what mutate wrote into labels, annotations and
+// durations, where the update has what the user wrote in the first place, or
+// nothing. Deny and warn are then asked about the Job as it stays.
+func putBackMutated(doc, oldDoc *document, old *batchv1.Job) {
+	m := intake.MutatedRecord(old)
+	if m == nil {
+		return
+	}
+	putBackTexts(doc, oldDoc, m.Labels, "metadata", "labels")
+	putBackTexts(doc, oldDoc, m.Annotations, "metadata", "annotations")
+	putBackTexts(doc, oldDoc, m.PodLabels, "spec", "template", "metadata", "labels")
+	putBackTexts(doc, oldDoc, m.PodAnnotations, "spec", "template", "metadata", "annotations")
+	putBackNumber(doc, oldDoc, m.ActiveDeadlineSeconds, "spec", "activeDeadlineSeconds")
+	putBackNumber(doc, oldDoc, m.TTLSecondsAfterFinished, "spec", "ttlSecondsAfterFinished")
+}
+
+func putBackTexts(doc, oldDoc *document, changes map[string]demand.Change[string], path ...string) {
+	now, before := doc.strings(path...), oldDoc.strings(path...)
+	for _, key := range sortedKeys(changes) {
+		c := changes[key]
+		stored, is := before[key]
+		value, there := now[key]
+		if is && stored == c.To && (!there || c.From != nil && value == *c.From) {
+			doc.set(c.To, append(slices.Clone(path), key)...)
+		}
+	}
+}
+
+func putBackNumber(doc, oldDoc *document, c *demand.Change[int64], path ...string) {
+	if c == nil || oldDoc.at(path...) != number(c.To) {
+		return
+	}
+	if now := doc.at(path...); now == nil || c.From != nil && now == number(*c.From) {
+		doc.set(number(c.To), path...)
+	}
 }
 
 // putBackKeys restores the keys of an object that ours names and that are gone.

@@ -20,16 +20,22 @@ type object = map[string]any
 // reservation, labels and suspend in one write, with the resourceVersion the
 // decision was made on as precondition.
 //
-// The template is made from what the user wrote, without what an earlier
-// admission injected, so admitting twice adds nothing twice.
+// The template is made from what the user wrote and what the policy's mutate
+// changes of that, without what an earlier admission injected or another policy
+// changed, so admitting twice adds nothing twice.
 func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
-	own, err := intake.Scheduling(job)
+	wanted := intake.WithMutated(intake.AsWritten(job), admit.Job.Mutated)
+	own, err := intake.Scheduling(wanted)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduling fields of %s/%s: %w", job.Namespace, job.Name, err)
 	}
 	injected, err := text(demand.Injected{
 		UID: string(job.UID), NodeSelector: admit.NodeSelector, Tolerations: admit.Tolerations, PreferNodes: admit.PreferNodes,
 	})
+	if err != nil {
+		return nil, err
+	}
+	mutated, err := mutatedAnnotation(admit.Job.Mutated)
 	if err != nil {
 		return nil, err
 	}
@@ -41,29 +47,33 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	patch := object{
-		"metadata": metadata(job, policies.StateAdmitted, object{
-			policies.AnnotationReservation: reservation,
-			policies.AnnotationInjected:    injected,
-			policies.AnnotationMessage:     nil,
-			policies.AnnotationInQueue:     nil, // the reservation names it
-			policies.AnnotationBackoff:     backoffAnnotation(job),
-			policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
-		}),
-		"spec": object{
+	meta := metadata(job, policies.StateAdmitted, with(texts(job.Annotations, wanted.Annotations), object{
+		policies.AnnotationReservation: reservation,
+		policies.AnnotationInjected:    injected,
+		policies.AnnotationMutated:     mutated,
+		policies.AnnotationMessage:     nil,
+		policies.AnnotationInQueue:     nil, // the reservation names it
+		policies.AnnotationBackoff:     backoffAnnotation(job),
+		policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
+	}))
+	meta["labels"] = with(texts(job.Labels, wanted.Labels), object{policies.LabelState: policies.StateAdmitted})
+	return json.Marshal(object{
+		"metadata": meta,
+		"spec": with(durations(&job.Spec, &wanted.Spec), object{
 			"suspend": false,
 			// A pod that is going still holds its share, so its successor waits.
 			"podReplacementPolicy": batchv1.Failed,
 			"template": object{
 				"metadata": object{
-					"labels":      object{policies.LabelQueue: admit.Reservation.Queue},
-					"annotations": object{policies.AnnotationFlavors: flavors},
+					"labels": with(texts(job.Spec.Template.Labels, wanted.Spec.Template.Labels),
+						object{policies.LabelQueue: admit.Reservation.Queue}),
+					"annotations": with(texts(job.Spec.Template.Annotations, wanted.Spec.Template.Annotations),
+						object{policies.AnnotationFlavors: flavors}),
 				},
 				"spec": scheduling(job, own, admit),
 			},
-		},
-	}
-	return json.Marshal(patch)
+		}),
+	})
 }
 
 // SuspendPatch takes a Job back. The template keeps its flavor: it is immutable

@@ -21,6 +21,10 @@ type Job struct {
 	// PodSets is what it would run if it were admitted now, in the form it has
 	// before any flavor is injected. Never empty; batch/v1 Jobs have one.
 	PodSets []PodSet
+	// Mutated is what the policy's mutate changes of what its user wrote, to be
+	// written when it is admitted; nil: nothing. The rest of the Job is as if it
+	// were written already.
+	Mutated *Mutated
 	// Problem is why the Job cannot be counted at all (a negative or
 	// uncountable amount, a missing RuntimeClass), nil if it can.
 	Problem *reason.Reason

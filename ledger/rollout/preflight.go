@@ -39,6 +39,9 @@ type Live struct {
 	Input *policies.Input
 	// RawJob makes Input.Job, for policies that read it.
 	RawJob func() (map[string]any, error)
+	// Written and RawWritten are the same without what mutate changes of it.
+	Written    *policies.Input
+	RawWritten func() (map[string]any, error)
 	// Verdict of the policy in force; Fails and Denied are what else it said.
 	Verdict       policies.Verdict
 	Fails, Denied bool
@@ -121,22 +124,21 @@ func (f *flight) job(ctx context.Context, live *Live) {
 
 // judge gives the kind of harm, if there is any that is new.
 func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdict, kind, why string) {
-	in := *live.Input
-	if f.candidate.ReadsJob() {
-		raw, err := live.RawJob()
-		if err != nil {
-			return verdict, changeFails, err.Error()
-		}
-		in.Job = raw
+	in, err := f.input(live.Input, live.RawJob)
+	if err != nil {
+		return verdict, changeFails, err.Error()
 	}
-	verdict, err := f.candidate.Classify(ctx, &in)
+	verdict, err = f.candidate.Classify(ctx, in)
 	if err != nil {
 		return verdict, unless(live.Fails, changeFails), err.Error()
 	}
 	if live.Admitted {
 		return verdict, "", "" // neither denied nor queued any more
 	}
-	denied, err := f.candidate.Deny(ctx, &in)
+	if err := f.mutate(ctx, live); err != nil {
+		return verdict, unless(live.Fails, changeFails), err.Error()
+	}
+	denied, err := f.candidate.Deny(ctx, in)
 	if err != nil {
 		return verdict, unless(live.Fails, changeFails), err.Error()
 	}
@@ -174,6 +176,29 @@ func (f *flight) hold(ctx context.Context, live *Live, verdict policies.Verdict)
 		f.note(changeHeld, "%s: %s: %s", live.Name, held[0].Code, held[0].Message)
 	}
 	return nil
+}
+
+// mutate only tells whether there is an answer.
+func (f *flight) mutate(ctx context.Context, live *Live) error {
+	if !f.candidate.HasMutate() || live.Written == nil {
+		return nil
+	}
+	in, err := f.input(live.Written, live.RawWritten)
+	if err == nil {
+		_, err = f.candidate.Mutate(ctx, in)
+	}
+	return err
+}
+
+// input has the raw Job, if the candidate reads it.
+func (f *flight) input(of *policies.Input, raw func() (map[string]any, error)) (*policies.Input, error) {
+	in := *of
+	if !f.candidate.ReadsJob() {
+		return &in, nil
+	}
+	var err error
+	in.Job, err = raw()
+	return &in, err
 }
 
 func unless(before bool, kind string) string {

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,10 +23,11 @@ const askedMax = 512
 // writes to what it points at any more.
 type Asked struct {
 	Revision *engine.Revision
-	// Entrypoint: classify, deny, warn or hold.
+	// Entrypoint: classify, mutate, deny, warn or hold.
 	Entrypoint string
 	Input      *policies.Input
 	Verdict    policies.Verdict
+	Mutation   policies.Mutation
 	Reasons    []policies.Reason
 	Err        error
 }
@@ -85,6 +87,12 @@ func (s *Shadow) ReadsJob() bool {
 func (s *Shadow) HoldApplies(active *engine.Revision, labels map[string]string) bool {
 	shadow := s.Revision()
 	return shadow != nil && shadow.Digest() != active.Digest() && shadow.HoldApplies(labels)
+}
+
+// HasMutate tells whether the shadow would change any Job.
+func (s *Shadow) HasMutate() bool {
+	shadow := s.Revision()
+	return shadow != nil && shadow.HasMutate()
 }
 
 // Revision that is asked beside the one in force; nil if there is none.
@@ -193,11 +201,14 @@ const differsInError = "error"
 // differences between what the shadow says and what was said.
 func differences(ctx context.Context, shadow *engine.Revision, a Asked) []difference {
 	var verdict policies.Verdict
+	var mutation policies.Mutation
 	var reasons []policies.Reason
 	var err error
 	switch a.Entrypoint {
 	case "classify":
 		verdict, err = shadow.Classify(ctx, a.Input)
+	case "mutate":
+		mutation, err = shadow.Mutate(ctx, a.Input)
 	case "deny":
 		reasons, err = shadow.Deny(ctx, a.Input)
 	case "warn":
@@ -212,6 +223,8 @@ func differences(ctx context.Context, shadow *engine.Revision, a Asked) []differ
 		return []difference{{differsInError, a.Entrypoint + ": " + told(a.Err), a.Entrypoint + ": " + told(err)}}
 	case a.Entrypoint == "classify":
 		return inVerdict(a.Verdict, verdict)
+	case a.Entrypoint == "mutate":
+		return inMutation(a.Mutation, mutation)
 	}
 	// Where one policy says more of what the other says too, both stop the Job.
 	if codes(a.Reasons) != codes(reasons) {
@@ -245,6 +258,26 @@ func inVerdict(active, shadow policies.Verdict) []difference {
 		}
 	}
 	return found
+}
+
+// inMutation is one difference, whatever differs; both sides say all of it.
+func inMutation(active, shadow policies.Mutation) []difference {
+	was, would := mutationText(active), mutationText(shadow)
+	if was == would {
+		return nil
+	}
+	return []difference{{"mutate", was, would}}
+}
+
+func mutationText(m policies.Mutation) string {
+	text, err := json.Marshal(m) // keys of maps come out sorted
+	switch {
+	case err != nil:
+		return err.Error()
+	case string(text) == "{}":
+		return "nothing"
+	}
+	return string(text)
 }
 
 // codes are what reasons are about; messages have numbers that change.

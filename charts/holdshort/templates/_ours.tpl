@@ -142,7 +142,8 @@ matchExpressions:
 {{/*
 CEL: what a Job that enters a queue has no business to bring along, for people
 to read. Where a mutating policy or the webhook was asked before, there is
-nothing left of it. The argument is what else an annotation k may be.
+nothing left of it. The webhook's record of what mutate changed may be forged,
+since it only gives up what one wrote oneself. The argument is what else an annotation k may be.
 */}}
 {{- define "holdshort.cel.smuggled" -}}
 {{- $labels := include "holdshort.cel.ownKeys" "variables.labels" -}}
@@ -152,7 +153,7 @@ nothing left of it. The argument is what else an annotation k may be.
 {{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
     && !(k == 'holdshort.dev/state' && variables.labels[k] == 'queued')
 ).map(k, 'label ' + k)
-+ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival'])
++ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival', 'holdshort.dev/mutated'])
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
     {{ . }}
 ).map(k, 'annotation ' + k)

@@ -48,6 +48,15 @@ func activePolicy(policy *engine.Engine, shadow *rollout.Shadow) webhook.Policy 
 	return nil
 }
 
+// Mutate implements webhook.Policy.
+func (o overheard) Mutate(ctx context.Context, in *policies.Input) (policies.Mutation, error) {
+	said, err := o.Revision.Mutate(ctx, in)
+	if o.HasMutate() || o.shadow.HasMutate() {
+		o.shadow.Hear(rollout.Asked{Revision: o.Revision, Entrypoint: "mutate", Input: in, Mutation: said, Err: err})
+	}
+	return said, err
+}
+
 // Deny implements webhook.Policy.
 func (o overheard) Deny(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
 	denied, err := o.Revision.Deny(ctx, in)

@@ -156,7 +156,7 @@ type ShadowStatus struct {
 
 // DifferenceCount counts the decisions that differ in one thing.
 type DifferenceCount struct {
-	// Kind: queue, priority, order, flavors, user, deny, warn, hold, or error if
+	// Kind: queue, priority, order, flavors, user, mutate, deny, warn, hold, or error if
 	// one of the two gave no answer.
 	Kind  string `json:"kind"`
 	Count int64  `json:"count"`

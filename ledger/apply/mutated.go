@@ -1,0 +1,60 @@
+package apply
+
+import (
+	"maps"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+)
+
+// with adds the keys of others to an object; the last one wins.
+func with(o object, others ...object) object {
+	for _, other := range others {
+		maps.Copy(o, other)
+	}
+	return o
+}
+
+// texts is the part of a merge patch that makes one object of texts another.
+func texts(now, want map[string]string) object {
+	patch := object{}
+	for key, value := range want {
+		if old, there := now[key]; !there || old != value {
+			patch[key] = value
+		}
+	}
+	for key := range now {
+		if _, keep := want[key]; !keep {
+			patch[key] = nil
+		}
+	}
+	return patch
+}
+
+// durations is the part of a merge patch that sets how long a Job runs and is kept.
+func durations(now, want *batchv1.JobSpec) object {
+	patch := object{}
+	number(patch, "activeDeadlineSeconds", now.ActiveDeadlineSeconds, want.ActiveDeadlineSeconds)
+	number(patch, "ttlSecondsAfterFinished", now.TTLSecondsAfterFinished, want.TTLSecondsAfterFinished)
+	return patch
+}
+
+func number[T comparable](patch object, key string, now, want *T) {
+	switch {
+	case now == want || now != nil && want != nil && *now == *want:
+	case want == nil:
+		patch[key] = nil
+	default:
+		patch[key] = *want
+	}
+}
+
+// mutatedAnnotation is nil where there is nothing to record, so that an older
+// record goes.
+func mutatedAnnotation(m *demand.Mutated) (any, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return text(m)
+}
