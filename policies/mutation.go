@@ -1,20 +1,21 @@
 package policies
 
 // Mutation is the value of holdshort.policy.mutate for one workload: what it has
-// besides what its user wrote, or in place of that. Whoever holds one does not
-// write to it; many workloads share it.
+// besides what its user wrote, or in place of that. One is shared by many
+// workloads, and never written to.
 type Mutation struct {
-	// Labels and Annotations of the Job and of its pods.
-	Labels      map[string]string `json:"labels,omitempty"`
+	// Labels of the Job and of its pods.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations of the Job and of its pods.
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// NodeSelector of its pods.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Tolerations that its pods have, too.
 	Tolerations []Toleration `json:"tolerations,omitempty"`
-	// ActiveDeadlineSeconds is how long the Job may run; nil leaves it as it is.
+	// ActiveDeadlineSeconds is how long the Job may run; without it that stays as it is.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// TTLSecondsAfterFinished is how long it is kept when it is over; nil leaves
-	// it as it is.
+	// TTLSecondsAfterFinished is how long it is kept when it is over; without it
+	// that stays as it is.
 	TTLSecondsAfterFinished *int64 `json:"ttlSecondsAfterFinished,omitempty"`
 	// PodReplacementPolicy is Failed for every admitted Job; saying so changes nothing.
 	PodReplacementPolicy PodReplacement `json:"podReplacementPolicy,omitempty"`

@@ -230,7 +230,7 @@ func TestBenchAsksEachEntrypoint(t *testing.T) {
 			t.Errorf("%s: %d runs, %v", e.Name, e.Runs, e.Failed)
 		}
 	}
-	if diff := cmp.Diff([]string{"activate", "classify", "deny", "warn", "hold"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"activate", "classify", "mutate", "deny", "warn", "hold"}, names); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

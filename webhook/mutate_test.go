@@ -1,0 +1,134 @@
+package webhook_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// centre is a mutation in all places, with a label that is only a default.
+func centre(in *policies.Input) (policies.Mutation, error) {
+	hour, minute := int64(3600), int64(60)
+	m := policies.Mutation{
+		Annotations: map[string]string{"note": "policy"}, NodeSelector: map[string]string{"disk": "nvme"},
+		Tolerations: []policies.Toleration{{Key: "fast", Operator: "Exists"}}, ActiveDeadlineSeconds: &hour, TTLSecondsAfterFinished: &minute,
+	}
+	if in.Workload.Labels["centre"] == "" {
+		m.Labels = map[string]string{"centre": "42"}
+	}
+	return m, nil
+}
+
+const (
+	plainJob = `
+metadata: {name: a, labels: {holdshort.dev/queue: q}, annotations: {note: mine}}
+spec: {activeDeadlineSeconds: 3600, ttlSecondsAfterFinished: 5, template: {metadata: {labels: {app: x}}, spec: {nodeSelector: {disk: slow}}}}`
+	mutatedJob = `
+metadata:
+  name: a
+  labels: {holdshort.dev/queue: q, holdshort.dev/state: queued, centre: "42"}
+  annotations:
+    note: policy
+    holdshort.dev/arrival: "` + stamp + `"
+    holdshort.dev/user: alice
+    holdshort.dev/mutated: '` + mutatedRecord + `'
+spec:
+  suspend: true
+  activeDeadlineSeconds: 3600
+  ttlSecondsAfterFinished: 60
+  template:
+    metadata: {labels: {app: x, centre: "42"}, annotations: {note: policy}}
+    spec: {nodeSelector: {disk: slow}}`
+	mutatedRecord = `{"labels":{"centre":{"to":"42"}},"annotations":{"note":{"to":"policy","from":"mine"}},"podLabels":{"centre":{"to":"42"}},` +
+		`"podAnnotations":{"note":{"to":"policy"}},"ttlSecondsAfterFinished":{"to":60,"from":5}}`
+)
+
+func TestMutateWritesWhatPeopleAndDenyAreToSeeAndRecordsIt(t *testing.T) {
+	policy := &fakePolicy{mutate: centre}
+	h := handler(policy)
+	req := request(t, plainJob, "")
+	once := apply(t, req, h.Handle(t.Context(), req))
+	if diff := cmp.Diff(normal(t, mutatedJob), once); diff != "" {
+		t.Errorf("stored object (-want +got):\n%s", diff)
+	}
+	in := policy.asked[0]
+	if in.Workload.Labels["centre"] != "42" || in.Job["spec"].(map[string]any)["ttlSecondsAfterFinished"] != int64(60) {
+		t.Errorf("deny is asked about another Job: %v, %v", in.Workload.Labels, in.Job["spec"])
+	}
+	if second := request(t, once, ""); len(h.Handle(t.Context(), second).Patches) != 0 {
+		t.Errorf("a second call patches again: %v", h.Handle(t.Context(), second).Patches)
+	}
+	policy.mutate = nil
+	again := request(t, once, "")
+	got := apply(t, again, h.Handle(t.Context(), again))
+	without := strings.NewReplacer(", centre: \"42\"", "", "note: policy\n    hold", "note: mine\n    hold", "{note: policy}", "{}",
+		"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 5", "\n    holdshort.dev/mutated: '"+mutatedRecord+"'", "").Replace(mutatedJob)
+	if diff := cmp.Diff(normal(t, without), got); diff != "" {
+		t.Errorf("when the policy wants nothing any more (-want +got):\n%s", diff)
+	}
+}
+
+func TestAMutateThatFailsLetsTheJobWaitAsItIsAndWarns(t *testing.T) {
+	fails := func(*policies.Input) (policies.Mutation, error) {
+		return policies.Mutation{}, errors.New("mutate.rego:3: labels: no")
+	}
+	req := request(t, strings.Replace(plainJob, "annotations: {", `annotations: {holdshort.dev/mutated: "{}", `, 1), "")
+	response := handler(&fakePolicy{mutate: fails}).Handle(t.Context(), req)
+	got := apply(t, req, response)
+	if !strings.Contains(got, "suspend: true") || strings.Contains(got, "mutated") || strings.Contains(got, "centre") {
+		t.Errorf("stored:\n%s", got)
+	}
+	want := []string{"holdshort: PolicyError: mutate.rego:3: labels: no; the Job waits, and the policy is asked again before it starts"}
+	if diff := cmp.Diff(want, response.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestAJobThatEntersAQueueIsMutatedAndOneThatIsThereIsNot(t *testing.T) {
+	outside := strings.Replace(plainJob, "{holdshort.dev/queue: q}", "{}", 1)
+	suspend := func(job string) string { return strings.Replace(job, "spec: {active", "spec: {suspend: true, active", 1) }
+	h := handler(&fakePolicy{mutate: centre})
+	enters := request(t, suspend(plainJob), suspend(outside))
+	if diff := cmp.Diff(normal(t, mutatedJob), apply(t, enters, h.Handle(t.Context(), enters))); diff != "" {
+		t.Errorf("what enters (-want +got):\n%s", diff)
+	}
+	other := strings.Replace(suspend(plainJob), "queue: q}", "queue: q, holdshort.dev/state: queued}", 1)
+	edited := request(t, strings.Replace(other, "app: x", "app: y", 1), other)
+	if got := apply(t, edited, h.Handle(t.Context(), edited)); strings.Contains(got, "42") {
+		t.Errorf("an edit of one that waits is mutated:\n%s", got)
+	}
+}
+
+func TestAnUpdateKeepsWhatMutateWroteUnlessItMeansToChangeIt(t *testing.T) {
+	admitted := strings.NewReplacer("state: queued", "state: admitted", "suspend: true", "suspend: false", "disk: slow", "disk: nvme, pool: a",
+		`"ttlSecondsAfterFinished"`, `"nodeSelector":{"disk":{"to":"nvme","from":"slow"},"pool":{"to":"a"}},"tolerations":[{"key":"fast","operator":"Exists"}],"ttlSecondsAfterFinished"`,
+	).Replace(mutatedJob + "\n      tolerations: [{key: fast, operator: Exists}]")
+	admitted = strings.Replace(admitted, "spec: {nodeSelector: {disk: nvme, pool: a}}\n", "spec:\n      nodeSelector: {disk: nvme, pool: a}\n", 1)
+	manifest := strings.Replace(plainJob, "spec: {active", "spec: {suspend: false, active", 1)
+	for _, c := range []struct{ name, old, job, want string }{
+		{"a manifest that replaces a running Job changes nothing", admitted, manifest, admitted},
+		{"one that replaces a waiting Job leaves what it will run by to the admission", mutatedJob,
+			strings.Replace(manifest, "suspend: false", "suspend: true", 1), mutatedJob},
+		{"what says something else is an edit", admitted,
+			strings.NewReplacer("note: policy\n    hold", "note: third\n    hold", "ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 61",
+				"disk: nvme", "disk: tape").Replace(admitted),
+			strings.NewReplacer("note: policy\n    hold", "note: third\n    hold", "ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 61",
+				"disk: nvme", "disk: tape").Replace(admitted)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			policy := &fakePolicy{}
+			req := request(t, c.job, c.old)
+			got := apply(t, req, handler(policy).Handle(t.Context(), req))
+			if diff := cmp.Diff(normal(t, c.want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if c.want == c.old && len(policy.asked) != 0 {
+				t.Error("deny is asked about an update that changes nothing")
+			}
+		})
+	}
+}
