@@ -88,6 +88,12 @@ func TestAnOlderServer(t *testing.T) {
 		ctx, s := on(t, env, "mixed", flavorPolicy)
 		anotherFlavorOrNone(t, ctx, s)
 	})
+	t.Run("a policy mutates Jobs at creation and at admission", func(t *testing.T) {
+		ctx, s := on(t, env, "mutate", mutatePolicy)
+		mutateScene(t, ctx, s)
+		mutatedAndApplied(t, ctx, s)
+		anotherPolicyWhileWaiting(t, ctx, s)
+	})
 	t.Run("with the manager stopped labelled Jobs are refused and others are not", func(t *testing.T) {
 		ctx, s := on(t, env, "guard", guardPolicy)
 		s.Manager.Stop()

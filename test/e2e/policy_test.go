@@ -22,14 +22,19 @@ const policyConfigMap = stories.Release + "-policy"
 // older one.
 func inForce(t *testing.T, ctx context.Context, env *stories.Env, data string) {
 	t.Helper()
-	files := map[string]string{"data.yaml": data}
+	filesInForce(t, ctx, env, map[string]string{"data.yaml": data})
+}
+
+// filesInForce is inForce for a policy that has rules, too.
+func filesInForce(t *testing.T, ctx context.Context, env *stories.Env, files map[string]string) {
+	t.Helper()
 	must(t, env.SetPolicy(ctx, files))
 	bundle, err := rollout.ConfigMaps{Names: []string{policyConfigMap}}.Assemble(map[string]map[string]string{policyConfigMap: files})
 	must(t, err)
 	must(t, stories.Eventually(ctx, 10*time.Second, "the policy is in force", func(ctx context.Context) (bool, string) {
 		return rolloutSays(ctx, env, "{.status.conditions[?(@.type=='PolicyActive')].status}/{.status.active.verdict}/{.status.active.digest}", "True/Active/"+bundle.Digest())
 	}))
-	names := queueNames(data)
+	names := queueNames(files["data.yaml"])
 	must(t, stories.Eventually(ctx, 10*time.Second, "its queues exist", func(ctx context.Context) (bool, string) {
 		out, err := env.Kubectl(ctx, cluster.Admin, "get", "queues.holdshort.dev", "-o", "name")
 		for _, name := range names {
