@@ -37,9 +37,11 @@ func TestExamplePolicyHoldsBigJobsByDay(t *testing.T) {
 }
 
 func TestRuleInTheGuideIsTheExample(t *testing.T) {
-	rule := read(t, "docs/examples/policy/daytime.rego")
-	if !strings.Contains(read(t, "docs/policy.md"), "```rego\n"+rule+"```") {
-		t.Error("docs/policy.md and docs/examples/policy/daytime.rego show different rules. Try: copy the file into the guide")
+	for _, file := range []string{"daytime.rego", "centre.rego"} {
+		rule := read(t, "docs/examples/policy/"+file)
+		if !strings.Contains(read(t, "docs/policy.md"), "```rego\n"+rule+"```") {
+			t.Errorf("docs/policy.md and docs/examples/policy/%s show different rules. Try: copy the file into the guide", file)
+		}
 	}
 }
 
