@@ -209,3 +209,25 @@ func BenchmarkPreflightOf10000Jobs(b *testing.B) {
 		}
 	}
 }
+
+func TestACandidateWhoseMutateFailsHarmsTheJobsThatWaitAsTheirUsersWroteThem(t *testing.T) {
+	old := compiled(t, map[string]string{"data.yaml": twoQueues})
+	candidate := compiled(t, map[string]string{"data.yaml": twoQueues, "mutate.rego": "package holdshort.policy.mutate\n\n" +
+		"labels[\"a\"] := \"b c\" if input.workload.labels.mine\n"})
+	fine, odd, runs := waiting(t, old, "fine", "lab", ""), waiting(t, old, "odd", "lab", ""), waiting(t, old, "runs", "lab", "")
+	for _, live := range []*Live{&fine, &odd, &runs} {
+		written := *live.Input.Workload
+		if live != &fine {
+			written.Labels = map[string]string{"mine": "x"}
+		}
+		live.Written, live.RawWritten = &policies.Input{Workload: &written, Namespace: live.Input.Namespace}, live.RawJob
+	}
+	got, err := preflight(t.Context(), []Live{fine, odd, running(runs, "lab", "gpu", 2)}, old, candidate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Changes) != 1 || got.Changes[0].Kind != changeFails || got.Changes[0].Count != 1 ||
+		!strings.Contains(got.Changes[0].Examples[0], "a/odd: mutate.rego:3: ") {
+		t.Errorf("got %+v, want that it fails for a/odd", got.Changes)
+	}
+}

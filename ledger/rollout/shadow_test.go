@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,5 +223,34 @@ func TestAShadowNeedsTheConfigMapsBesideItAndSaysWhichItIs(t *testing.T) {
 	got, err := of.Read(t.Context())
 	if err == nil || got.Source != "configmap base-shadow" {
 		t.Errorf("got %q, %v; want the shadow's name, and that extra is not there", got.Source, err)
+	}
+}
+
+func TestWhatTheShadowWouldGiveAJobIsOneDifferenceThatSaysAllOfIt(t *testing.T) {
+	files := func(rule string) map[string]string {
+		return map[string]string{"data.yaml": twoQueues, "mutate.rego": "package holdshort.policy.mutate\n\n" + rule}
+	}
+	active := compiled(t, files("labels := {\"a\": \"1\"}\n\nttlSecondsAfterFinished := 60 if input.workload.name == \"one\"\n"))
+	for _, c := range []struct {
+		name, rule string
+		want       []difference
+	}{
+		{"the same in other words", "labels[\"a\"] := \"1\"\n\nttlSecondsAfterFinished := 60\n", nil},
+		{"another label", "labels := {\"a\": \"2\"}\n", []difference{{"mutate", `{"labels":{"a":"1"},"ttlSecondsAfterFinished":60}`, `{"labels":{"a":"2"}}`}}},
+		{"nothing", "labels := {}\n", []difference{{"mutate", `{"labels":{"a":"1"},"ttlSecondsAfterFinished":60}`, "nothing"}}},
+		{"an error", "labels := {\"a b\": \"1\"}\n", []difference{{"error", "mutate: has an answer",
+			`mutate: mutate.rego:3: mutate.labels: labels["a b"]: "a b" cannot be a key: `}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked := Asked{Revision: active, Entrypoint: "mutate", Input: waiting(t, active, "one", "lab", "").Input}
+			asked.Mutation, asked.Err = active.Mutate(t.Context(), asked.Input)
+			got := differences(t.Context(), compiled(t, files(c.rule)), asked)
+			for i := range got {
+				got[i].shadow, _, _ = strings.Cut(got[i].shadow, "name part")
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(difference{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

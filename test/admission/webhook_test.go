@@ -40,6 +40,10 @@ func (strict) Deny(_ context.Context, in *policies.Input) ([]policies.Reason, er
 	return []policies.Reason{{Code: "team.example/No", Message: "not this one", RuleAt: "deny.rego:1"}}, nil
 }
 
+func (strict) Mutate(context.Context, *policies.Input) (policies.Mutation, error) {
+	return policies.Mutation{}, nil
+}
+
 func (strict) ReadsJob() bool { return true }
 
 // withWebhook starts a plane, the chart, and the webhook beside it under the
