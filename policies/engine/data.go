@@ -66,11 +66,11 @@ func readDataFile(name string, content []byte) (*yaml.Node, any, *Problem) {
 		return &node, nil, nil
 	}
 	if err != nil {
-		return nil, nil, yamlProblem(name, err)
+		return nil, nil, syntaxProblem(name, content, err)
 	}
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, nil, yamlProblem(name, err)
+			return nil, nil, syntaxProblem(name, content, err)
 		}
 		return nil, nil, &Problem{File: name, Row: more.Line, Code: CodeData,
 			Message: "a second YAML document", Try: "one document per file"}

@@ -100,7 +100,7 @@ func (v Verification) check(b Bundle) (problems, warnings []Problem) {
 	text, signed := b.Files[signaturesName]
 	switch {
 	case !signed && v.required:
-		return []Problem{{Code: CodeSignature, Message: "the bundle is not signed, and a signature is required", Try: "opa sign, or opa build --signing-key"}}, nil
+		return []Problem{{Code: CodeSignature, Message: "no signature, and one is required", Try: "opa sign, or opa build --signing-key"}}, nil
 	case !signed:
 		return nil, nil
 	case len(v.keys) == 0:
@@ -198,7 +198,7 @@ func verifyFile(name string, content []byte, files map[string]opabundle.FileInfo
 	err := opabundle.VerifyBundleFile(name, *bytes.NewBuffer(content), files)
 	delete(files, name)
 	if err != nil {
-		return fmt.Errorf("the file is not as it was signed: %w", err)
+		return fmt.Errorf("the file is not as it was signed: %s", strings.TrimPrefix(err.Error(), name+": "))
 	}
 	return nil
 }

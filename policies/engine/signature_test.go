@@ -166,7 +166,7 @@ func TestOnlyWhatTheSignatureCoversComesIntoForce(t *testing.T) {
 		v     Verification
 		says  string
 	}{
-		{"no signature", goodFiles(), ours, "not signed"},
+		{"no signature", goodFiles(), ours, "no signature, and one is required"},
 		{"another's key under our name", signed(t, goodFiles(), other.private, "ES256", "release", "SHA-256"), ours, "does not hold with key release"},
 		{"a key that we don't have", signed(t, goodFiles(), other.private, "ES256", "rogue", "SHA-256"), ours, `the key "rogue"`},
 		{"no key named, of two", signed(t, goodFiles(), keys.private, "ES256", "", "SHA-256"), verification(t, "", "a", keys.public, "b", other.public), "Try: sign it with one of a, b"},
