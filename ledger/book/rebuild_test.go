@@ -141,7 +141,7 @@ func drawPod(t *rapid.T) *supply.Pod {
 		Node:     rapid.SampledFrom([]string{"", "n0", "n1", "n2"}).Draw(t, "on"),
 		JobUID:   rapid.SampledFrom([]string{"", "j0", "j1", "j2"}).Draw(t, "of"),
 		Deleting: rapid.Bool().Draw(t, "deleting"), Ready: rapid.Bool().Draw(t, "pod ready"), Gated: rapid.Bool().Draw(t, "gated"),
-		Started: rapid.Bool().Draw(t, "started"),
+		Started:  rapid.Bool().Draw(t, "started"),
 		Requests: drawRequests(t),
 	}
 	if rapid.Bool().Draw(t, "says whom to charge") {
