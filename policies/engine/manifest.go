@@ -84,7 +84,7 @@ func checkManifest(b Bundle) []Problem {
 	if err != nil {
 		return append(problems, bad(err.Error(), `"roots": ["holdshort"]`))
 	}
-	return append(problems, outside(b, "", roots, "the roots in "+manifestName)...)
+	return append(problems, outside(b, "", roots, "the roots in "+manifestName, func(fieldPath) string { return "" })...)
 }
 
 func (m manifest) versions(bad func(message, try string) Problem) []Problem {

@@ -96,11 +96,12 @@ func (r Roots) above(path fieldPath) bool {
 }
 
 // outside finds what the files below a folder (all if it is empty) write outside
-// of roots. Files that cannot be parsed are left to whoever compiles them.
-func outside(b Bundle, folder string, roots Roots, whose string) []Problem {
+// of roots; owner names in a clause who may write there instead. Files that cannot
+// be parsed are left to whoever compiles them.
+func outside(b Bundle, folder string, roots Roots, whose string, owner func(fieldPath) string) []Problem {
 	var problems []Problem
 	refuse := func(at Problem, path fieldPath) {
-		at.Code, at.Message = CodeRoots, path.String()+" is outside of "+whose
+		at.Code, at.Message = CodeRoots, path.String()+" is outside of "+whose+owner(path)
 		at.Try = "one of " + roots.String()
 		if len(roots) == 0 {
 			at.Try = "have roots granted to it"

@@ -92,3 +92,15 @@ func TestWhatTwoConfigMapsSetIsRefusedWithBothNamed(t *testing.T) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
+
+func TestWhoWritesElsewhereIsToldWhoseItIs(t *testing.T) {
+	granted := map[string]Roots{"team-a": {{"holdshort", "config", "queues", "team-a"}}, "team-b": {{"holdshort", "config", "queues", "team-b"}}}
+	_, err := FromGrantedConfigMaps(map[string]map[string]string{
+		"team-a": {"data.yaml": "holdshort: {config: {queues: {team-a: {flavors: [a], quota: {}}}}}"},
+		"team-b": {"data.yaml": "holdshort: {config: {queues: {team-a: {quota: {}}}}}"},
+	}, granted)
+	const want = "holdshort.config.queues.team-a is outside of what ConfigMap team-b may write; it is ConfigMap team-a's. Try: one of holdshort.config.queues.team-b"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

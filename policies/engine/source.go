@@ -126,7 +126,7 @@ func FromGrantedConfigMaps(configMaps map[string]map[string]string, granted map[
 	if len(problems) == 0 {
 		for _, name := range names {
 			if roots, restricted := granted[name]; restricted {
-				problems = append(problems, outside(bundle, name+"/", roots, "what ConfigMap "+name+" may write")...)
+				problems = append(problems, outside(bundle, name+"/", roots, "what ConfigMap "+name+" may write", ownerAmong(names, granted))...)
 			}
 		}
 	}
@@ -135,4 +135,16 @@ func FromGrantedConfigMaps(configMaps map[string]map[string]string, granted map[
 		return bundle, newBundleError(problems)
 	}
 	return bundle, nil
+}
+
+// ownerAmong names the ConfigMap that was granted a path.
+func ownerAmong(names []string, granted map[string]Roots) func(fieldPath) string {
+	return func(path fieldPath) string {
+		for _, name := range names {
+			if granted[name].within(path) {
+				return "; it is ConfigMap " + name + "'s"
+			}
+		}
+		return ""
+	}
 }
