@@ -34,6 +34,10 @@ type publicKey struct {
 	algorithms []string
 }
 
+// usualPlugin is what opa build calls OPA's own way to sign; opa sign says
+// nothing, and means the same.
+const usualPlugin = "_default"
+
 // rsaBitsMin is what is still thought safe.
 const rsaBitsMin = 2048
 
@@ -131,9 +135,10 @@ func (v Verification) signedFiles(text []byte) (map[string]opabundle.FileInfo, e
 	if err := json.Unmarshal(text, &signatures); err != nil {
 		return nil, fmt.Errorf("not a signature file: %w. Try: opa sign", err)
 	}
-	if len(signatures.Signatures) != 1 || signatures.Plugin != "" {
+	if len(signatures.Signatures) != 1 || signatures.Plugin != "" && signatures.Plugin != usualPlugin {
 		return nil, errors.New("want exactly one signature, and no plugin for it. Try: opa sign")
 	}
+	signatures.Plugin = ""
 	id, algorithm, err := claimed(signatures.Signatures[0])
 	if err != nil {
 		return nil, fmt.Errorf("not a signature: %w. Try: opa sign", err)

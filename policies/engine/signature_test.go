@@ -186,6 +186,11 @@ func TestOnlyWhatTheSignatureCoversComesIntoForce(t *testing.T) {
 		{"a signature of other text", with(signaturesName, `{"signatures": ["!.!.!"]}`), ours, "not a signature"},
 		{"a file that is no JSON", with(signaturesName, `{`), ours, "not a signature file"},
 	}
+	// What opa build calls OPA's own way to sign is no plugin.
+	named := with(signaturesName, strings.Replace(string(good[signaturesName]), "{", `{"plugin": "_default", `, 1))
+	if _, err := Compile(context.Background(), Bundle{Files: named}, Options{Verification: ours}); err != nil {
+		t.Errorf("as opa build signs it: %v", err)
+	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Compile(context.Background(), Bundle{Files: c.files}, Options{Verification: c.v})
