@@ -20,7 +20,7 @@ func TestTheConsoleBlocksRun(t *testing.T) {
 	last := len(readme) - 1
 	blocks := append([]string{}, readme[:last]...)
 	for _, guide := range []string{
-		"../../docs/cli.md", "../../docs/policy.md", "../../docs/first-policy.md", "../../docs/test-policy.md", "../../docs/gitops.md",
+		"../../docs/cli.md", "../../docs/policy.md", "../../docs/first-policy.md", "../../docs/test-policy.md", "../../docs/gitops.md", "../../docs/roll-out.md",
 	} {
 		blocks = append(blocks, consoleBlocks(t, guide)...)
 	}
@@ -36,7 +36,8 @@ func TestTheConsoleBlocksRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a command of the documents fails: %v", err)
 	}
-	for _, want := range []string{"train-a", "WaitingForQuota", "research", "holdshort-policy/oops.rego:3: "} {
+	for _, want := range []string{"train-a", "WaitingForQuota", "research", "holdshort-policy/oops.rego:3: ",
+		"AwaitingApproval", "is pinned", "nothing is asked for any more"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands ran, but %q is nowhere in what they printed", want)
 		}
