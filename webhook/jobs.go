@@ -129,6 +129,13 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 		}
 		return patched(doc, nil)
 	}
+	return j.changed(ctx, doc, s)
+}
+
+// changed asks the policy about a Job that enters a queue, or is not any more what
+// it was asked about.
+func (j *Jobs) changed(ctx context.Context, doc *document, s subject) admission.Response {
+	var err error
 	if s.enters {
 		s, err = j.mutate(ctx, doc, s)
 	} else {
@@ -137,7 +144,7 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 	switch {
 	case err != nil:
 		return unread(err)
-	case was && !asksAgain(old, s.job):
+	case !s.enters && !asksAgain(s.old, s.job):
 		return patched(doc, nil)
 	}
 	return j.judge(ctx, doc, s)

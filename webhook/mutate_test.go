@@ -90,7 +90,9 @@ func TestAMutateThatFailsLetsTheJobWaitAsItIsAndWarns(t *testing.T) {
 
 func TestAJobThatEntersAQueueIsMutatedAndOneThatIsThereIsNot(t *testing.T) {
 	outside := strings.Replace(plainJob, "{holdshort.dev/queue: q}", "{}", 1)
-	suspend := func(job string) string { return strings.Replace(job, "spec: {active", "spec: {suspend: true, active", 1) }
+	suspend := func(job string) string {
+		return strings.Replace(job, "spec: {active", "spec: {suspend: true, active", 1)
+	}
 	h := handler(&fakePolicy{mutate: centre})
 	enters := request(t, suspend(plainJob), suspend(outside))
 	if diff := cmp.Diff(normal(t, mutatedJob), apply(t, enters, h.Handle(t.Context(), enters))); diff != "" {
