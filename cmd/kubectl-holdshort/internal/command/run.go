@@ -79,6 +79,7 @@ Exit codes: 0 answered, 1 could not, 2 the answer is "no". That a Job waits is a
 		return failure.New(c.CommandPath()+" --help", "%w", err)
 	})
 	p.config.AddFlags(root.PersistentFlags())
+	root.SetUsageTemplate(withoutClusterFlags(root.UsageTemplate()))
 	root.AddCommand(p.queues(), p.jobs(), p.explain(), p.version(),
 		policy.New(policy.Plugin{Streams: o.Streams, Now: o.Now, Config: p.clusterConfig}))
 	return root
@@ -158,4 +159,16 @@ func (p *plugin) table() render.Table {
 	return render.Table{
 		Now: p.Now(), Wide: p.format == render.FormatWide, Headers: !p.noHeader, Namespace: namespace, Printed: &p.printed,
 	}
+}
+
+// withoutClusterFlags has one row in the place of the twenty flags that kubectl
+// itself lists: many commands here do not even talk to a cluster.
+func withoutClusterFlags(usage string) string {
+	const begin, end = "Global Flags:", "{{end}}"
+	before, rest, begins := strings.Cut(usage, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		return usage
+	}
+	return before + "kubectl options lists the flags for the cluster, such as -n and --context." + end + after
 }
