@@ -25,7 +25,7 @@ func (m *modules) addLocated() {
 }
 
 func locatedTwin(rule *ast.Rule) *ast.Rule {
-	twin := renamed(rule, locatedSuffix)
+	twin := renamed(rule, len(rule.Head.Ref())-1, locatedSuffix)
 	key := twin.Head.Key
 	at := ast.StringTerm(position(rule.Location.File, rule.Location.Row)).SetLocation(key.Location)
 	twin.Head.Key = ast.ArrayTerm(key, at).SetLocation(key.Location)
@@ -38,17 +38,17 @@ func isTwin(rule *ast.Rule) bool {
 	return len(path) > 0 && strings.HasSuffix(path[len(path)-1], locatedSuffix)
 }
 
-// renamed is a copy of a rule under another name.
-func renamed(rule *ast.Rule, suffix string) *ast.Rule {
+// renamed is a copy of a rule under another name, of which it changes one part.
+func renamed(rule *ast.Rule, part int, suffix string) *ast.Rule {
 	twin := rule.Copy()
 	twin.Module, twin.Annotations = rule.Module, nil
 	for link := twin; link != nil; link = link.Else {
 		ref := link.Head.Ref().Copy()
-		last := ref[len(ref)-1]
-		if name, ok := last.Value.(ast.Var); ok {
-			ref[len(ref)-1] = ast.NewTerm(ast.Var(string(name) + suffix)).SetLocation(last.Location)
+		old := ref[part]
+		if name, ok := old.Value.(ast.Var); ok {
+			ref[part] = ast.NewTerm(ast.Var(string(name) + suffix)).SetLocation(old.Location)
 		} else {
-			ref[len(ref)-1] = ast.StringTerm(keyText(last) + suffix).SetLocation(last.Location)
+			ref[part] = ast.StringTerm(keyText(old) + suffix).SetLocation(old.Location)
 		}
 		link.Head.SetRef(ref)
 	}

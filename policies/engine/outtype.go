@@ -71,10 +71,15 @@ func (b *build) typesOfRules(f field, schemas *ast.SchemaSet) []typedRule {
 			}
 		}
 	}
-	twins := make([]*ast.Rule, len(rules))
+	var twins []*ast.Rule
 	for i, rule := range sortedRules(rules) {
-		twins[i] = renamed(rule, fmt.Sprintf("%s%d", aloneSuffix, i))
-		rule.Module.Rules = append(rule.Module.Rules, twins[i])
+		part := len(f.ref()) - 1 - len(rule.Module.Package.Path) // labels of labels["a"]
+		if part < 0 {
+			return nil // the package is the field
+		}
+		twin := renamed(rule, part, fmt.Sprintf("%s%d", aloneSuffix, i))
+		rule.Module.Rules = append(rule.Module.Rules, twin)
+		twins = append(twins, twin)
 	}
 	compiler := newCompiler(schemas)
 	compiler.Compile(modules)
@@ -83,7 +88,7 @@ func (b *build) typesOfRules(f field, schemas *ast.SchemaSet) []typedRule {
 	}
 	found := make([]typedRule, len(twins))
 	for i, twin := range twins {
-		found[i] = typedRule{twin.Location, compiler.TypeEnv.GetByRef(twin.Ref().GroundPrefix())}
+		found[i] = typedRule{twin.Location, compiler.TypeEnv.GetByRef(twin.Ref()[:len(f.ref())])}
 	}
 	return found
 }

@@ -62,6 +62,9 @@ func checkInputRead(f field, path []string, by string) (message, try string) {
 		if by != "" {
 			message = by + " reads " + part + ", which " + f.path() + " does not see"
 		}
+		if f.shape != shapeReasons { // what it gives, no other group can give
+			return message, "one of input." + strings.Join(known, ", input.")
+		}
 		return message, "the same in " + seenBy(path[0])
 	}
 	return noSuch("input", path[0], known)
