@@ -96,7 +96,7 @@ func TestTeamsHaveConfigMapsOfTheirOwnAndKeepOutOfEachOthers(t *testing.T) {
 	withTeams(t, ctx, s)
 	apply := func(manifest string) {
 		t.Helper()
-		_, err := s.Env.KubectlIn(ctx, cluster.Admin, manifest, "apply", "-f", "-")
+		_, err := s.KubectlIn(ctx, cluster.Admin, manifest, "apply", "-f", "-")
 		must(t, err)
 	}
 	apply(rightsOfB)
@@ -148,7 +148,7 @@ func TestTeamsHaveConfigMapsOfTheirOwnAndKeepOutOfEachOthers(t *testing.T) {
 		isTheirs(t, ctx, s.Env, policyConfigMap+", team-a, team-b")
 	})
 	t.Run("one that nothing is granted to is refused", func(t *testing.T) {
-		cmd := s.Env.Command(ctx, cluster.Admin, "apply", "--dry-run=server", "-f", "-")
+		cmd := s.Command(ctx, cluster.Admin, "apply", "--dry-run=server", "-f", "-")
 		cmd.Stdin = strings.NewReader(teamConfigMap("team-x", teamQueue("team-x", 1)))
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "what ConfigMap team-x may write. Try: have roots granted to it") {
 			t.Errorf("a ConfigMap that nothing is granted to: %v\n%s", err, out)
