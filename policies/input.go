@@ -96,10 +96,15 @@ type Incoming struct {
 
 // Usage is who uses what, for hold.
 type Usage struct {
-	Queue   ResourceUsage `json:"queue"` // resource → flavor → amounts
-	User    ResourceUsage `json:"user"`
-	Running int64         `json:"running"`
-	Waiting int64         `json:"waiting"`
+	// Queue is resource → flavor → amounts, of the verdict's queue.
+	Queue ResourceUsage `json:"queue"`
+	// User is what the verdict's user has of it in that queue.
+	User ResourceUsage `json:"user"`
+	// Running is how many Jobs of this user run in this queue, or are admitted
+	// before this one.
+	Running int64 `json:"running"`
+	// Waiting is how many Jobs of this user wait in this queue, this one included.
+	Waiting int64 `json:"waiting"`
 }
 
 // ResourceUsage is resource → flavor → amounts.

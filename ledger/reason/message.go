@@ -3,15 +3,37 @@ package reason
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
-// Line is a reason as it stands on a Job: code, sentence, rule.
+// untilMark stands before the moment at which a policy's hold ends by itself.
+const untilMark = " until "
+
+// Line is a reason as it stands on a Job: code, sentence, rule, and until when a
+// rule holds it, if that is known.
 func (r Reason) Line() string {
 	line := string(r.Code) + ": " + r.Message
 	if r.RuleAt != "" {
 		line += " (" + r.RuleAt + ")"
 	}
+	if r.Code == HeldByPolicy && r.Until > 0 {
+		line += untilMark + time.Unix(0, r.Until).UTC().Format(time.RFC3339)
+	}
 	return line
+}
+
+// SplitUntil parts what Line wrote of a moment from the sentence before it; the
+// moment is zero if there is none.
+func SplitUntil(sentence string) (string, time.Time) {
+	at := strings.LastIndex(sentence, untilMark)
+	if at < 0 {
+		return sentence, time.Time{}
+	}
+	until, err := time.Parse(time.RFC3339, sentence[at+len(untilMark):])
+	if err != nil {
+		return sentence, time.Time{}
+	}
+	return sentence[:at], until.UTC()
 }
 
 // SplitLine parts what Line wrote into the code and the rest. A text that does

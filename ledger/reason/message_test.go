@@ -94,3 +94,18 @@ func TestJoinedSaysOnceWhatAllSay(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got.Line(), want)
 	}
 }
+
+func TestALineSaysUntilWhenARuleHoldsAndItCanBeReadBack(t *testing.T) {
+	held := reason.Reason{Code: reason.HeldByPolicy, Message: "not until noon", RuleAt: "hold.rego:7", Until: 1_800_000_000_000_000_000}
+	if got, want := held.Line(), "HeldByPolicy: not until noon (hold.rego:7) until 2027-01-15T08:00:00Z"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	_, rest := reason.SplitLine(held.Line())
+	sentence, until := reason.SplitUntil(rest)
+	if sentence != "not until noon (hold.rego:7)" || until.UnixNano() != held.Until {
+		t.Errorf("read back as %q, %v", sentence, until)
+	}
+	if sentence, until := reason.SplitUntil("not until noon"); sentence != "not until noon" || !until.IsZero() {
+		t.Errorf("without a moment: %q, %v", sentence, until)
+	}
+}

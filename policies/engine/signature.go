@@ -99,17 +99,25 @@ func keyAlgorithms(text []byte) ([]string, error) {
 	return nil, errors.New("no bundle is signed with this kind of key. Try: RSA, ECDSA (P-256, P-384, P-521) or Ed25519")
 }
 
+// anyKey is the id of a key that is believed, for an example.
+func (v Verification) anyKey() string {
+	for _, id := range slices.Sorted(maps.Keys(v.keys)) {
+		return id
+	}
+	return "ID"
+}
+
 // check says what is wrong with a bundle's signature.
 func (v Verification) check(b Bundle) (problems, warnings []Problem) {
 	text, signed := b.Files[signaturesName]
 	switch {
 	case !signed && v.required:
-		return []Problem{{Code: CodeSignature, Message: "no signature, and one is required", Try: "opa sign, or opa build --signing-key"}}, nil
+		return []Problem{{Code: CodeSignature, Message: "no signature, and one is required", Try: "kubectl holdshort policy sign ARCHIVE --key key.pem --key-id " + v.anyKey()}}, nil
 	case !signed:
 		return nil, nil
 	case len(v.keys) == 0:
 		return nil, []Problem{{File: signaturesName, Code: CodeSignature, Message: "the bundle is signed, but not checked: there is no key to check it with",
-			Try: "give the manager the public key"}}
+			Try: "give the manager the public key; kubectl holdshort policy check --keys-dir checks it here"}}
 	}
 	files, err := v.signedFiles(text)
 	if err != nil {
@@ -133,15 +141,15 @@ func (v Verification) check(b Bundle) (problems, warnings []Problem) {
 func (v Verification) signedFiles(text []byte) (map[string]opabundle.FileInfo, error) {
 	var signatures opabundle.SignaturesConfig
 	if err := json.Unmarshal(text, &signatures); err != nil {
-		return nil, fmt.Errorf("not a signature file: %w. Try: opa sign", err)
+		return nil, fmt.Errorf("not a signature file: %w. Try: kubectl holdshort policy sign", err)
 	}
 	if len(signatures.Signatures) != 1 || signatures.Plugin != "" && signatures.Plugin != usualPlugin {
-		return nil, errors.New("want exactly one signature, and no plugin for it. Try: opa sign")
+		return nil, errors.New("want exactly one signature, and no plugin for it. Try: kubectl holdshort policy sign")
 	}
 	signatures.Plugin = ""
 	id, algorithm, err := claimed(signatures.Signatures[0])
 	if err != nil {
-		return nil, fmt.Errorf("not a signature: %w. Try: opa sign", err)
+		return nil, fmt.Errorf("not a signature: %w. Try: kubectl holdshort policy sign", err)
 	}
 	known := slices.Sorted(maps.Keys(v.keys))
 	if id == "" && len(known) == 1 {

@@ -210,7 +210,8 @@ type PolicyRolloutStatus struct {
 // +kubebuilder:resource:scope=Cluster,shortName=hspr
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active.short`
 // +kubebuilder:printcolumn:name="Candidate",type=string,JSONPath=`.status.candidate.verdict`
-// +kubebuilder:printcolumn:name="Problem",type=string,JSONPath=`.status.candidate.errors[0].at`
+// +kubebuilder:printcolumn:name="Problem",type=string,JSONPath=`.status.candidate.errors[0].message`
+// +kubebuilder:printcolumn:name="Where",type=string,JSONPath=`.status.candidate.errors[0].at`,priority=1
 // +kubebuilder:printcolumn:name="Shadow",type=string,JSONPath=`.status.shadow.short`
 // +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.active.time`
 type PolicyRollout struct {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -89,11 +88,15 @@ const prefixMin = 12
 // that the command is about, and of no other one that there is.
 func meant(s *v1alpha1.PolicyRolloutStatus, given, now, what string) (string, error) {
 	const try = "kubectl holdshort policy status"
-	if len(given) < prefixMin {
+	switch {
+	case now == "" && what == "candidate":
+		return "", failure.New(try, "nothing awaits approval, so nothing is done")
+	case now == "":
+		return "", failure.New(try, "there is no %s, so nothing is done", what)
+	case len(given) < prefixMin:
 		return "", failure.New(try+" shows it", "%s is too little of a digest; give the first %d letters or more", given, prefixMin)
-	}
-	if now == "" || !strings.HasPrefix(now, given) {
-		return "", failure.New(try, "the %s is %s, not %s; nothing is done", what, cmp.Or(alike(now, given), "none"), given)
+	case !strings.HasPrefix(now, given):
+		return "", failure.New(try, "the %s is %s, not %s; nothing is done", what, alike(now, given), given)
 	}
 	for _, other := range known(s) {
 		if other != now && strings.HasPrefix(other, given) {
@@ -128,7 +131,7 @@ func (p Plugin) rollback() *cobra.Command {
 		Long: `Bring the previous policy into force and pin it.
 
 Edits of the source then await approval, until one is approved or the pin is taken out with --undo.`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.ask(c.Context(), func(s *v1alpha1.PolicyRolloutStatus) (v1alpha1.PolicyRolloutSpec, string, error) {
 				switch {

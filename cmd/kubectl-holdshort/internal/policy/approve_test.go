@@ -36,7 +36,13 @@ func TestADigestMayBeShortenedAsLongAsItNamesOneRevision(t *testing.T) {
 			}
 		})
 	}
-	if _, err := meant(&v1alpha1.PolicyRolloutStatus{}, candidate, "", "shadow"); err == nil || !strings.Contains(err.Error(), "the shadow is none") {
+	if _, err := meant(&v1alpha1.PolicyRolloutStatus{}, candidate, "", "shadow"); err == nil || !strings.Contains(err.Error(), "there is no shadow") {
 		t.Errorf("without a shadow: %v", err)
+	}
+}
+
+func TestWhereNothingAwaitsApprovalThatIsSaid(t *testing.T) {
+	if _, err := meant(&v1alpha1.PolicyRolloutStatus{}, "zzz", "", "candidate"); err == nil || !strings.Contains(err.Error(), "nothing awaits approval") {
+		t.Errorf("got %v", err)
 	}
 }

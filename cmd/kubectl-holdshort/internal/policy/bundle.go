@@ -28,6 +28,14 @@ func one(args []string, question, try string) error {
 	return failure.New("one at a time", "unexpected argument %q", args[1])
 }
 
+// none takes no argument.
+func none(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return failure.New(c.CommandPath(), "%s takes no argument, got %q", c.CommandPath(), args[0])
+	}
+	return nil
+}
+
 // isArchive: a bundle as it is shipped.
 func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +40,7 @@ type policyReads struct {
 type checkFlags struct {
 	format          string
 	strict, cluster bool
+	keys, scope     string
 }
 
 func (p Plugin) check() *cobra.Command {
@@ -61,10 +65,36 @@ warnings are allowed and probably not meant. DIR may also be an archive made by 
 	c.Flags().StringVarP(&f.format, "output", "o", "", "json")
 	c.Flags().BoolVar(&f.strict, "strict", false, "take warnings for problems")
 	c.Flags().BoolVar(&f.cluster, "cluster", false, "compare flavors and quotas with the nodes of the cluster, too")
+	c.Flags().StringVar(&f.keys, "keys-dir", "", "folder with public keys (KEYID.pem), as the manager has it: of a signed bundle, check the signature")
+	c.Flags().StringVar(&f.scope, "scope", "", "what the signature must be for")
 	return c
 }
 
+// verification is by the keys of a folder; none: signatures are not checked.
+func verification(f checkFlags) (engine.Verification, error) {
+	if f.keys == "" {
+		return engine.Verification{}, nil
+	}
+	names, err := filepath.Glob(filepath.Join(f.keys, "*.pem"))
+	if err != nil || len(names) == 0 {
+		return engine.Verification{}, failure.New("openssl pkey -in key.pem -pubout -out "+filepath.Join(f.keys, "KEYID.pem"), "%s has no KEYID.pem in it", f.keys)
+	}
+	keys := map[string][]byte{}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return engine.Verification{}, fileFailure(err, name)
+		}
+		keys[strings.TrimSuffix(filepath.Base(name), ".pem")] = text
+	}
+	return engine.NewVerification(keys, f.scope, true)
+}
+
 func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
+	keys, err := verification(f)
+	if err != nil {
+		return err
+	}
 	bundle, err := readBundle(dir)
 	verdict := &author.Verdict{}
 	var bad *engine.BundleError
@@ -74,7 +104,7 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 	case err != nil:
 		return err
 	default:
-		if verdict, err = author.Check(ctx, bundle); err != nil {
+		if verdict, err = author.CheckSigned(ctx, bundle, keys); err != nil {
 			return err
 		}
 	}
@@ -86,8 +116,10 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 		verdict.Warnings = append(verdict.Warnings, found...)
 	}
 	if f.strict {
-		verdict.Problems = slices.Concat(verdict.Problems, verdict.Warnings)
-		verdict.Warnings = nil
+		// That a signature was not checked is the command's doing, not the policy's.
+		unchecked := func(w engine.Problem) bool { return w.Code == engine.CodeSignature }
+		verdict.Problems = slices.Concat(verdict.Problems, slices.DeleteFunc(slices.Clone(verdict.Warnings), unchecked))
+		verdict.Warnings = slices.DeleteFunc(verdict.Warnings, func(w engine.Problem) bool { return !unchecked(w) })
 	}
 	return p.printCheck(dir, bundle, verdict, f)
 }

@@ -92,7 +92,7 @@ values for helm instead, with all files of the policy, or of its shadow.
 The same files give the same bytes. Tests are packed too: the manager runs them before it puts the policy into force.`,
 		Example: `  kubectl holdshort policy build my-policy -o bundle.tar.gz --revision "$(git rev-parse HEAD)"
   kubectl holdshort policy build my-policy -o values.yaml --shadow`,
-		Args:    oneDir,
+		Args: oneDir,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.runBuild(c.Context(), args[0], f)
 		},
@@ -163,8 +163,9 @@ func (p Plugin) sign() *cobra.Command {
 		Use:   "sign ARCHIVE",
 		Short: "Sign an archive made by build, so that the manager can require it",
 		Example: `  openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem
-  openssl pkey -in key.pem -pubout -out key.pub
-  kubectl holdshort policy sign bundle.tar.gz --key key.pem`,
+  openssl pkey -in key.pem -pubout -out keys/release.pem
+  kubectl holdshort policy sign bundle.tar.gz --key key.pem --key-id release
+  kubectl holdshort policy check bundle.tar.gz --keys-dir keys`,
 		Args: func(_ *cobra.Command, args []string) error {
 			return one(args, "which archive?", "the one that kubectl holdshort policy build made, such as bundle.tar.gz")
 		},

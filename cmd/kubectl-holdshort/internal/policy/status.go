@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies/engine"
 )
@@ -19,11 +20,15 @@ import (
 const followed = "SpecFollowed"
 
 func (p Plugin) status() *cobra.Command {
-	return &cobra.Command{
+	format := ""
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say which policy is in force, what waits, and where the shadow differs",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format, render.FormatJSON, render.FormatYAML); err != nil {
+				return err
+			}
 			client, err := p.connect()
 			if err != nil {
 				return err
@@ -32,10 +37,18 @@ func (p Plugin) status() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if format != render.FormatText {
+				rollout.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PolicyRollout"))
+				rollout.ManagedFields = nil
+				_, err := render.Document(p.Streams.Out, format, rollout)
+				return err
+			}
 			printer{p.Streams.Out, p.Now()}.rollout(rollout)
 			return nil
 		},
 	}
+	c.Flags().StringVarP(&format, "output", "o", "", "json or yaml: the object as it is")
+	return c
 }
 
 func (p Plugin) connect() (*cluster.Client, error) {
@@ -75,7 +88,7 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 		p.revision("previous", &before)
 	}
 	if status.Shadow != nil {
-		p.shadow(status.Shadow)
+		p.shadow(status.Shadow, status.Active)
 	}
 	if asked := meta.FindStatusCondition(status.Conditions, followed); asked != nil {
 		p.line("asked      %s", asked.Message)
@@ -105,7 +118,7 @@ func (p printer) revision(as string, r *v1alpha1.Revision) {
 		p.line("           tests: %d passed, %d failed", t.Passed, t.Failed)
 	}
 	if f := r.Preflight; f != nil {
-		p.line("           tried on %d Jobs: %d %% would be harmed", f.Jobs, f.HarmedPercent)
+		p.line("           tried on %s: %d %% would be harmed", counted(int(f.Jobs), "Job"), f.HarmedPercent)
 		for _, change := range f.Changes {
 			p.line("             %s: %d", change.Kind, change.Count)
 			for _, example := range change.Examples {
@@ -126,12 +139,16 @@ func (p printer) problem(kind string, found v1alpha1.PolicyProblem) {
 	p.line("           %s", text)
 }
 
-func (p printer) shadow(s *v1alpha1.ShadowStatus) {
+func (p printer) shadow(s *v1alpha1.ShadowStatus, active *v1alpha1.Revision) {
 	p.revision("shadow", &s.Revision)
 	if s.Verdict != v1alpha1.VerdictShadow {
 		return
 	}
-	p.line("           %d decisions compared, %d dropped", s.Compared, s.Dropped)
+	if active != nil && active.Digest == s.Digest {
+		p.line("           it says what is in force. Try: move it to where the policy comes from, and remove the shadow")
+		return
+	}
+	p.line("           %s compared, %d dropped", counted(int(s.Compared), "decision"), s.Dropped)
 	for _, d := range s.Differences {
 		p.line("             %s: %d differ", d.Kind, d.Count)
 	}

@@ -41,11 +41,19 @@ func (t Text) why(x report.JobExplanation) []line {
 	}
 	switch {
 	case x.Code != "":
-		return []line{{"Why", x.Code + ": " + x.Message}}
+		return append([]line{{"Why", x.Code + ": " + x.Message}}, t.until(x)...)
 	case x.Message != "":
 		return []line{{"Why", x.Message}}
 	}
 	return nil
+}
+
+// until is when what holds the Job ends by itself.
+func (t Text) until(x report.JobExplanation) []line {
+	if x.Until == nil || !x.Until.After(t.Now) {
+		return nil
+	}
+	return []line{{"Until", fmt.Sprintf("%s (in %s)", x.Until.Format("2006-01-02 15:04 UTC"), age(*x.Until, t.Now))}}
 }
 
 // unmanaged says why holdshort leaves the Job alone, and how that is changed.

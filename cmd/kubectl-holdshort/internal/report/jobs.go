@@ -122,6 +122,9 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 	if row.Waits() {
 		code, sentence := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
 		row.Code, row.Message = string(code), sentence
+		if sentence, until := reason.SplitUntil(sentence); code == reason.HeldByPolicy && !until.IsZero() {
+			row.Message, row.Until = sentence, &until
+		}
 		row.Position = position(row, queue)
 	}
 	if failed := condition(job, batchv1.JobFailed); failed != nil && row.State == StateFailed {

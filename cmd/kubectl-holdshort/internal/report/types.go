@@ -96,9 +96,11 @@ type Job struct {
 	Position  int64         `json:"position,omitempty"`
 	Code      string        `json:"code,omitempty"` // why it waits, or failed
 	Message   string        `json:"message,omitempty"`
-	Arrival   time.Time     `json:"arrival"`
-	Created   time.Time     `json:"created"`
-	Deleted   bool          `json:"deleted,omitempty"` // a watch saw it go
+	// Until is when what holds it ends by itself, if the policy says so.
+	Until   *time.Time `json:"until,omitempty"`
+	Arrival time.Time  `json:"arrival"`
+	Created time.Time  `json:"created"`
+	Deleted bool       `json:"deleted,omitempty"` // a watch saw it go
 
 	key arrivalKey
 }
