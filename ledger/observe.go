@@ -26,7 +26,7 @@ type tracked struct {
 	raw       *batchv1.Job
 	version   uint64
 	job       *demand.Job
-	firstSeen time.Time
+	firstSeen time.Time // as a Job of ours
 
 	wants       *batchv1.Job // what job was read from: raw, or as mutate wants it
 	mutateFrom  string       // what mutate was asked last
@@ -198,7 +198,7 @@ func (l *Loop) observeJob(raw *batchv1.Job) {
 	version := resourceVersion(raw)
 	t := l.jobs[raw.UID]
 	if t == nil {
-		t = &tracked{firstSeen: l.Now()}
+		t = &tracked{}
 		l.jobs[raw.UID] = t
 	} else if version < t.version {
 		return
@@ -214,6 +214,9 @@ func (l *Loop) readJob(t *tracked) {
 		t.job = nil
 		l.book.DeleteJob(string(t.raw.UID))
 		return
+	}
+	if t.job == nil {
+		t.firstSeen = l.Now()
 	}
 	l.take(t, t.raw, nil)
 }

@@ -13,24 +13,29 @@ import (
 )
 
 // enter makes a Job one that has just entered a queue: what the ledger writes is
-// taken out, whoever wrote it, and state, user and arrival are set. Backups and
-// "get -o yaml | create" work, forgeries do not. old is nil on creation.
+// taken out, whoever wrote it, and its user is set; on creation, when old is nil,
+// state and arrival as well. Backups and "get -o yaml | create" work, forgeries do
+// not. One that enters by an update arrives when the ledger sees it: no guard could
+// tell a stamp from a forged one while the manager is away.
 //
 // Where a mutating policy is served it did all of this before, but the arrival;
 // to do it again changes nothing. What mutate changed is left to mutate: it may
 // have been asked a moment ago, about the same request.
 func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 	annotations := doc.strings("metadata", "annotations")
-	stamp := j.stamps.give(annotations[policies.AnnotationArrival], identity(doc, req))
-	own := map[string]string{
-		policies.AnnotationArrival: stamp,
-		policies.AnnotationUser:    req.UserInfo.Username,
+	own := map[string]string{policies.AnnotationUser: req.UserInfo.Username}
+	var state []string
+	if old == nil {
+		own[policies.AnnotationArrival] = j.stamps.give(annotations[policies.AnnotationArrival], identity(doc, req))
+		state = []string{policies.LabelState}
 	}
-	strip(doc, foreign(intake.LedgerLabel, policies.LabelState), "metadata", "labels")
+	strip(doc, foreign(intake.LedgerLabel, state...), "metadata", "labels")
 	strip(doc, foreign(func(key string) bool {
 		return intake.LedgerAnnotation(key) || key == policies.AnnotationBypass && !newBypass(old, annotations)
-	}, policies.AnnotationArrival, policies.AnnotationUser, policies.AnnotationMutated), "metadata", "annotations")
-	doc.set(policies.StateQueued, "metadata", "labels", policies.LabelState)
+	}, append(slices.Collect(maps.Keys(own)), policies.AnnotationMutated)...), "metadata", "annotations")
+	for _, label := range state {
+		doc.set(policies.StateQueued, "metadata", "labels", label)
+	}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		doc.set(own[key], "metadata", "annotations", key)
 	}

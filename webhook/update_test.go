@@ -82,7 +82,7 @@ metadata:
 spec: {suspend: true, template: {spec: {}}}`,
 		},
 		{
-			name: "a Job that enters a queue is cleaned and stamped, not suspended",
+			name: "a Job that enters a queue is cleaned, not suspended, and stamped by the ledger when it sees it",
 			old:  `{metadata: {name: a, annotations: {holdshort.dev/bypass: old}}, spec: {suspend: true, template: {}}}`,
 			job: `
 metadata:
@@ -93,8 +93,8 @@ spec: {suspend: true, template: {metadata: {annotations: {holdshort.dev/flavors:
 			want: `
 metadata:
   name: a
-  labels: {holdshort.dev/queue: q, holdshort.dev/state: queued}
-  annotations: {holdshort.dev/arrival: "` + stamp + `", holdshort.dev/user: alice}
+  labels: {holdshort.dev/queue: q}
+  annotations: {holdshort.dev/user: alice}
 spec: {suspend: true, template: {metadata: {annotations: {}}}}`,
 		},
 		{
@@ -104,8 +104,8 @@ spec: {suspend: true, template: {metadata: {annotations: {}}}}`,
 			want: `
 metadata:
   name: a
-  labels: {holdshort.dev/queue: q, holdshort.dev/state: queued}
-  annotations: {holdshort.dev/arrival: "` + stamp + `", holdshort.dev/user: alice}
+  labels: {holdshort.dev/queue: q}
+  annotations: {holdshort.dev/user: alice}
 spec: {suspend: false, template: {metadata: {labels: {holdshort.dev/queue: z}}}}`,
 		},
 		{
@@ -126,8 +126,8 @@ spec: {suspend: true, template: {metadata: {annotations: {holdshort.dev/flavors:
 			want: `
 metadata:
   name: a
-  labels: {holdshort.dev/queue: q, holdshort.dev/state: queued}
-  annotations: {holdshort.dev/arrival: "` + stamp + `", holdshort.dev/user: alice}
+  labels: {holdshort.dev/queue: q}
+  annotations: {holdshort.dev/user: alice}
 spec: {suspend: true, template: {metadata: {annotations: {}}}}`,
 		},
 		{

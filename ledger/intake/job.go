@@ -32,8 +32,8 @@ type Env struct {
 	// a pod with only pod-level limits asks for those on an older server, and on
 	// a newer one for what the LimitRanges give its containers.
 	PodLevelEarly bool
-	// FirstSeen is when the ledger first saw the Job, unix nanoseconds; it
-	// counts only for a Job that nobody stamped.
+	// FirstSeen is when the ledger first saw the Job in a queue, unix
+	// nanoseconds; it counts only for a Job that nobody stamped.
 	FirstSeen int64
 }
 

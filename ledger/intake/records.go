@@ -77,9 +77,10 @@ func record(job *batchv1.Job, key string, into any) bool {
 }
 
 // arrival is the Job's place in the queue. Without a stamp it depends on who
-// saw the Job: if the API server's own policy did (it leaves a state), it came
-// in its creation second, behind all that are stamped; else it counts from when
-// the ledger first saw it.
+// saw the Job: if the API server's own policy saw it created in its queue (it
+// leaves a state), it came in its creation second, behind all that are stamped;
+// else, or if it came into its queue later, it counts from when the ledger first
+// saw it there.
 func arrival(job *batchv1.Job, firstSeen int64) demand.Arrival {
 	created := nanoseconds(job.CreationTimestamp)
 	if stamp, err := strconv.ParseInt(job.Annotations[policies.AnnotationArrival], 10, 64); err == nil && stamp > 0 {

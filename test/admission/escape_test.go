@@ -4,6 +4,7 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -105,11 +106,27 @@ func (w *world) pausing(t *testing.T) {
 // records: what the ledger would believe is not written where it does not look,
 // to be believed once it does.
 func (w *world) records(t *testing.T, ctx context.Context) {
-	for _, key := range []string{policies.AnnotationReservation, policies.AnnotationBypass} {
-		job := newJob("recorded")
+	jobs := w.alice.BatchV1().Jobs("research")
+	forge := func(job *batchv1.Job, key string) *batchv1.Job {
 		job.Labels = map[string]string{policies.LabelQueue: "q"}
-		job.Annotations = map[string]string{key: "{}"}
-		jobs := w.alice.BatchV1().Jobs("research")
+		if key == policies.LabelState {
+			job.Labels[key] = policies.StateQueued
+		} else {
+			job.Annotations = map[string]string{key: "1"}
+		}
+		return job
+	}
+	eventually(t, "the guard of such a namespace", func() error {
+		if _, err := jobs.Create(ctx, forge(newJob("probe"), policies.AnnotationUser), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil {
+			return errors.New("a forgery is taken")
+		}
+		return nil
+	})
+	for _, key := range []string{
+		policies.AnnotationReservation, policies.AnnotationBypass, policies.AnnotationUser, policies.AnnotationArrival,
+		policies.AnnotationInjected, policies.AnnotationBackoff, policies.LabelState,
+	} {
+		job := forge(newJob("recorded"), key)
 		_, err := jobs.Create(ctx, job, metav1.CreateOptions{})
 		refused(t, err, "written by holdshort alone")
 
@@ -120,4 +137,18 @@ func (w *world) records(t *testing.T, ctx context.Context) {
 		refused(t, err, "")
 		refused(t, w.patch(ctx, w.alice, made.Name, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`), "written by holdshort alone")
 	}
+	job := newJob("honest")
+	job.Labels = map[string]string{policies.LabelQueue: "q", policies.LabelPriority: "urgent"}
+	job.Annotations = map[string]string{policies.AnnotationHold: "true"}
+	made, err := jobs.Create(ctx, job, metav1.CreateOptions{})
+	refused(t, err, "")
+	for _, key := range []string{`"labels":{"holdshort.dev/state":"queued"}`, `"annotations":{"holdshort.dev/arrival":"1"}`} {
+		refused(t, w.patch(ctx, w.alice, made.Name, `{"metadata":{`+key+`}}`), "written by holdshort alone")
+	}
+	// What it was given where it was looked after stays, and hinders no other edit.
+	if err := w.patch(ctx, w.root, made.Name, `{"metadata":{"labels":{"holdshort.dev/state":"queued"},"annotations":{"holdshort.dev/user":"alice"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, w.patch(ctx, w.alice, made.Name, `{"metadata":{"annotations":{"mine":"x"}}}`), "")
+	refused(t, w.patch(ctx, w.alice, made.Name, `{"metadata":{"annotations":{"holdshort.dev/user":"boss"}}}`), "written by holdshort alone")
 }

@@ -5,6 +5,7 @@ package admission_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,11 +142,14 @@ func (w *world) entering(t *testing.T, cleans bool) {
 		{"nor does one from before", w.alice, false, `"annotations":{"holdshort.dev/bypass":"please"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
 		{"a holder of bypass who says why may", w.bypass, false, ``, `{"metadata":{"labels":{"holdshort.dev/queue":"q"},"annotations":{"holdshort.dev/bypass":"outage"}},"spec":{"suspend":false}}`, ""},
 		{"a forgery comes to nothing", w.alice, false, ``, `{"metadata":{` + forgery + `}}`, cleaned},
+		{"an arrival of one's own is none", w.alice, false, ``, `{"metadata":{"labels":{"holdshort.dev/queue":"q"},"annotations":{"holdshort.dev/arrival":"1"}}}`, cleaned},
+		{"nor is a state that says that it was created there", w.alice, false, ``, `{"metadata":{"labels":{"holdshort.dev/queue":"q","holdshort.dev/state":"queued"}}}`, cleaned},
+		{"nor is another's name", w.alice, false, `"annotations":{"holdshort.dev/user":"boss"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
 		{"one from before neither", w.alice, false, `"annotations":{"holdshort.dev/reservation":"{}","holdshort.dev/message":"m","holdshort.dev/backoff":"{}","holdshort.dev/injected":"{}"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
 
 		{"without its parent it is ours, and waits", w.alice, true, ``, `{"metadata":{"ownerReferences":null}}`, ""},
 		{"a parent hides no lifting", w.alice, true, ``, `{"metadata":{"ownerReferences":null},"spec":{"suspend":false}}`, "enters queue q waits there"},
-		{"a parent hides no forgery", w.alice, true, `"annotations":{"holdshort.dev/message":"m","holdshort.dev/user":"boss"}`, `{"metadata":{"ownerReferences":null}}`, cleaned},
+		{"a parent hides no forgery", w.alice, true, `"annotations":{"holdshort.dev/message":"m","holdshort.dev/anything":"1"}`, `{"metadata":{"ownerReferences":null}}`, cleaned},
 		{"nor one that is written as it goes", w.alice, true, ``, `{"metadata":{"ownerReferences":null,` + forgery + `}}`, cleaned},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,7 +166,7 @@ func (w *world) entering(t *testing.T, cleans bool) {
 			}
 			refused(t, err, "")
 			compareKeys(t, w.get(t, name), keys{
-				Labels:      map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/state": "queued"},
+				Labels:      map[string]string{"holdshort.dev/queue": "q"},
 				Annotations: map[string]string{"holdshort.dev/user": "alice"}, Suspended: true,
 			})
 		})
@@ -307,11 +311,31 @@ func (w *world) barePods(t *testing.T) {
 	t.Run("nor from a namespace that is not managed", w.outside)
 }
 
+// widen makes all namespaces managed again, and waits until that is so.
+func (w *world) widen(t *testing.T) {
+	ctx := context.WithoutCancel(t.Context())
+	w.narrow(t, "")
+	eventually(t, "research to be managed", func() error {
+		job := newJob("fresh")
+		job.Labels = map[string]string{policies.LabelQueue: "q"}
+		got, err := w.alice.BatchV1().Jobs("research").Create(ctx, job, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil && (got.Spec.Suspend == nil || !*got.Spec.Suspend) {
+			return errors.New("a Job is not suspended")
+		}
+		return unlessRefused(err)
+	})
+	name := "looked-after"
+	w.queued(t, name)
+	eventually(t, "research to be managed for all guards", func() error {
+		return w.patch(ctx, w.bypass, name, `{"metadata":{"annotations":{"holdshort.dev/bypass":"because"}}}`)
+	})
+}
+
 // outside: a quota is one for the cluster, so the guard of what is charged is.
 func (w *world) outside(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	w.narrow(t, "gpu=shared")
-	defer w.narrow(t, "")
+	defer w.widen(t)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "outside", Labels: map[string]string{policies.LabelQueue: "q"},

@@ -56,7 +56,7 @@ func (w *world) mutating(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareKeys(t, w.get(t, job.Name), keys{
-			Labels:      map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/priority": "urgent", "holdshort.dev/state": "queued", "app": "x"},
+			Labels:      map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/priority": "urgent", "app": "x"},
 			Annotations: map[string]string{"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "other": "kept"},
 			PodLabels:   map[string]string{"app": "x"},
 			PodNotes:    map[string]string{"other": "kept"},

@@ -58,7 +58,7 @@ that somebody would believe.
 ({{ . }}.size() <= {{ include "holdshort.keysMax" . }} ? {{ . }}.filter(k, k.startsWith('holdshort.dev/'))
 {{- /* on one line, so that it fits in anywhere */ -}}
 {{- " : " -}}
-['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'message', 'in-queue', 'backoff', 'flavors', 'bypass']
+['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'mutated', 'message', 'in-queue', 'backoff', 'flavors', 'bypass']
 {{- ".map(k, 'holdshort.dev/' + k)" -}}
 .filter(k, k in {{ . }}))
 {{- end -}}
@@ -143,7 +143,10 @@ matchExpressions:
 CEL: what a Job that enters a queue has no business to bring along, for people
 to read. Where a mutating policy or the webhook was asked before, there is
 nothing left of it. The webhook's record of what mutate changed may be forged,
-since it only gives up what one wrote oneself. The argument is what else an annotation k may be.
+since it only gives up what one wrote oneself. The arguments are what else a label
+and an annotation k may be: nobody can tell an arrival that the webhook stamped
+from one that is forged, so it stamps those that are created, and they gain
+nothing by another.
 */}}
 {{- define "holdshort.cel.smuggled" -}}
 {{- $labels := include "holdshort.cel.ownKeys" "variables.labels" -}}
@@ -151,11 +154,11 @@ since it only gives up what one wrote oneself. The argument is what else an anno
 {{- $podLabels := include "holdshort.cel.ownKeys" "variables.podLabels" -}}
 {{- $podAnnotations := include "holdshort.cel.ownKeys" "variables.podAnnotations" -}}
 {{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
-    && !(k == 'holdshort.dev/state' && variables.labels[k] == 'queued')
+    {{ index . 0 }}
 ).map(k, 'label ' + k)
-+ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/arrival', 'holdshort.dev/mutated'])
++ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/mutated'])
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
-    {{ . }}
+    {{ index . 1 }}
 ).map(k, 'annotation ' + k)
 + {{ $podLabels }}.filter(k, k != 'holdshort.dev/priority'
     && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
@@ -173,25 +176,22 @@ since it only gives up what one wrote oneself. The argument is what else an anno
   && oldObject.spec.template.?metadata.?labels[?'holdshort.dev/queue'] == object.spec.template.?metadata.?labels[?'holdshort.dev/queue']))
 {{- end -}}
 
-{{/* CEL: the namespace of the request is managed; the system's are left out already. */}}
-{{- define "holdshort.cel.managed" -}}
-{{- $labels := "namespaceObject.metadata.?labels" -}}
-(true
-{{- range $key, $value := .Values.managedNamespaces.matchLabels }}
-&& {{ $labels }}[?{{ $key | squote }}].orValue('') == {{ $value | squote }}
-{{- end }}
-{{- range .Values.managedNamespaces.matchExpressions }}
-{{- $label := printf "%s[?%s]" $labels (.key | squote) }}
-{{- if eq .operator "In" }}
-&& {{ $label }}.hasValue() && {{ $label }}.value() in {{ .values | toJson }}
-{{- else if eq .operator "NotIn" }}
-&& !({{ $label }}.hasValue() && {{ $label }}.value() in {{ .values | toJson }})
-{{- else if eq .operator "Exists" }}
-&& {{ $label }}.hasValue()
-{{- else }}
-&& !{{ $label }}.hasValue()
-{{- end }}
-{{- end }})
+{{/*
+The namespaces that are not managed, of those in which pods are charged: a
+selector for each term that they miss, in JSON, empty if all are managed.
+*/}}
+{{- define "holdshort.unmanagedSelectors" -}}
+{{- $not := dict "In" "NotIn" "NotIn" "In" "Exists" "DoesNotExist" "DoesNotExist" "Exists" -}}
+{{- $terms := list -}}
+{{- range $key, $value := .Values.managedNamespaces.matchLabels -}}
+{{- $terms = append $terms (dict "key" $key "operator" "NotIn" "values" (list $value)) -}}
+{{- end -}}
+{{- range .Values.managedNamespaces.matchExpressions -}}
+{{- $term := dict "key" .key "operator" (index $not .operator) -}}
+{{- if .values -}}{{- $term = set $term "values" .values -}}{{- end -}}
+{{- $terms = append $terms $term -}}
+{{- end -}}
+{{- $terms | toJson -}}
 {{- end -}}
 
 {{/*
@@ -201,8 +201,18 @@ it too.
 */}}
 {{- define "holdshort.cel.recordsAnew" -}}
 (object.metadata.?labels[?'holdshort.dev/queue'].hasValue()
-&& ['holdshort.dev/reservation', 'holdshort.dev/bypass'].exists(k,
-  object.metadata.?annotations[?k].hasValue()
+&& (['user', 'arrival', 'reservation', 'injected', 'backoff', 'bypass'].exists(k,
+  object.metadata.?annotations[?'holdshort.dev/' + k].hasValue()
   && !(request.operation == 'UPDATE' && oldObject.metadata.?labels[?'holdshort.dev/queue'].hasValue()
-    && oldObject.metadata.?annotations[?k] == object.metadata.?annotations[?k])))
+    && oldObject.metadata.?annotations[?'holdshort.dev/' + k] == object.metadata.?annotations[?'holdshort.dev/' + k]))
+|| object.metadata.?labels[?'holdshort.dev/state'].hasValue()
+  && !(request.operation == 'UPDATE' && oldObject.metadata.?labels[?'holdshort.dev/queue'].hasValue()
+    && oldObject.metadata.?labels[?'holdshort.dev/state'] == object.metadata.?labels[?'holdshort.dev/state'])))
+{{- end -}}
+
+{{/* What to say about it. */}}
+{{- define "holdshort.recordsMessage" -}}
+What a Job with the label holdshort.dev/queue was given is written by holdshort alone, also where it does not look
+after Jobs: leave out the label holdshort.dev/state and the annotations user, arrival, reservation, injected, backoff and
+bypass of holdshort.dev/.
 {{- end -}}
