@@ -113,20 +113,25 @@ func (c *comparisons) compare(expr *ast.Expr) {
 	message := fmt.Sprintf("%s is %s and is compared with %s, which is %s",
 		c.text(a), strings.Join(kinds, " or "), c.text(b), strings.Join(others, " or "))
 	all := !slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(others, kind) })
+	c.clash(expr, message, c.comparable(a, b, left, right), all)
+}
+
+// comparable is how two sides could be compared.
+func (c *comparisons) comparable(a, b *ast.Term, left, right meaning) string {
+	kinds, others := left.kinds(), right.kinds()
 	constant, isText := b.Value.(ast.String)
 	_, err := strconv.ParseInt(string(constant), 10, 64)
-	try := "the same type on both sides"
 	switch {
 	case slices.Contains(kinds, "a string") && len(left.values) > 0 && slices.Contains(others, "a number"):
-		try = unquoted(left)
+		return unquoted(left)
 	case slices.Contains(others, "a string") && len(right.values) > 0 && slices.Contains(kinds, "a number"):
-		try = unquoted(right)
+		return unquoted(right)
 	case isText && err == nil && slices.Equal(kinds, []string{"a number"}):
-		try = string(constant) + " without quotes"
+		return string(constant) + " without quotes"
 	case slices.Equal(kinds, []string{"a string"}) && slices.Equal(others, []string{"a number"}):
-		try = "to_number(" + c.text(a) + ")"
+		return "to_number(" + c.text(a) + ")"
 	}
-	c.clash(expr, message, try, all)
+	return "the same type on both sides"
 }
 
 // unquoted is how the data should have what it has as a string.

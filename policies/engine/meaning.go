@@ -104,13 +104,18 @@ func (i *inferences) step(m meaning, element *ast.Term) meaning {
 	case m.t == reflect.TypeFor[policies.Input]() && name == "capacity":
 		// What the catalog sees of the machines is not what hold sees.
 	default:
-		for n := range m.t.NumField() {
-			if tag := m.t.Field(n).Tag.Get("json"); tag == string(name) || strings.HasPrefix(tag, string(name)+",") {
-				return meaning{t: knownType(m.t.Field(n).Type)}
-			}
-		}
+		return meaning{t: fieldType(m.t, string(name))}
 	}
 	return meaning{}
+}
+
+func fieldType(t reflect.Type, name string) reflect.Type {
+	for n := range t.NumField() {
+		if tag := t.Field(n).Tag.Get("json"); tag == name || strings.HasPrefix(tag, name+",") {
+			return knownType(t.Field(n).Type)
+		}
+	}
+	return nil
 }
 
 // knownType leaves out what has another form in data than in Go.

@@ -37,6 +37,17 @@ type passage struct {
 	key  string // of the visit
 }
 
+// into is the passage by which a rule is looked at that is asked at a place.
+func (p *passage) into(rule *ast.Rule, key string, at *ast.Location) *passage {
+	switch {
+	case !isEmbedded(rule.Location):
+		return nil
+	case p == nil && at != nil && !isEmbedded(at):
+		return &passage{at: at, rule: rulePath(rule), key: key}
+	}
+	return p
+}
+
 // ungranted is a read that the contract does not give.
 type ungranted struct {
 	root string
@@ -75,14 +86,9 @@ func (r *reader) visit(rule *ast.Rule, constants map[int]string, at *ast.Locatio
 	}
 	defer func() { r.asked = asked }()
 	key := fmt.Sprintf("%s %p %v", r.asked.path(), rule, constants)
-	if enters := r.through == nil && at != nil && isEmbedded(rule.Location) && !isEmbedded(at); enters {
-		r.through = &passage{at: at, rule: rulePath(rule), key: key}
-		defer func() { r.through = nil }()
-	} else if r.through != nil && !isEmbedded(rule.Location) {
-		through := r.through
-		r.through = nil
-		defer func() { r.through = through }()
-	}
+	through := r.through
+	r.through = through.into(rule, key, at)
+	defer func() { r.through = through }()
 	if r.visited[key] {
 		for _, refused := range r.refused[key] {
 			r.check(refused.root, refused.path, at) // another rule asks the same

@@ -165,8 +165,8 @@ func (p *plugin) table() render.Table {
 // itself lists: many commands here do not even talk to a cluster.
 func withoutClusterFlags(usage string) string {
 	const begin, end = "Global Flags:", "{{end}}"
-	before, rest, begins := strings.Cut(usage, begin)
-	_, after, ends := strings.Cut(rest, end)
+	before, flags, begins := strings.Cut(usage, begin)
+	_, after, ends := strings.Cut(flags, end)
 	if !begins || !ends {
 		return usage
 	}
