@@ -78,7 +78,12 @@ func withShadow(t *testing.T, rules map[string]string) *bench {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Start(ctx) }()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 	b.Policy, b.Shadow = policy.Active, shadow
 	b.eventually("the shadow is read", func() bool { return shadow.Revision() != nil })
 	return b

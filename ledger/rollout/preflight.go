@@ -165,14 +165,15 @@ func (f *flight) hold(ctx context.Context, live *Live, verdict policies.Verdict)
 		in.Verdict = verdict.Input()
 		return revision.Hold(engine.Quietly(ctx), &in) // nothing depends on it, so no record has it
 	}
-	before, failed := ask(f.old, live.Verdict)
 	held, err := ask(f.candidate, verdict)
-	switch {
-	case failed != nil:
-		return nil // what was wrong before is not the candidate's
-	case err != nil:
+	before, failed := ask(f.old, live.Verdict)
+	if failed != nil {
+		held, err = nil, nil // what was wrong before is not the candidate's
+	}
+	if err != nil {
 		return err
-	case len(held) > 0 && len(before) == 0:
+	}
+	if len(held) > 0 && len(before) == 0 {
 		f.note(changeHeld, "%s: %s: %s", live.Name, held[0].Code, held[0].Message)
 	}
 	return nil
