@@ -45,7 +45,8 @@ func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 }
 
 // stripTemplate leaves the label of the Job's own queue: tools that label
-// everything write it, and the admission writes the same.
+// everything write it, and the admission writes the same. A reason to bypass would
+// be one on every pod.
 func stripTemplate(doc *document) {
 	const spec, template, metadata = "spec", "template", "metadata"
 	queue := doc.at(metadata, "labels", policies.LabelQueue)
@@ -53,7 +54,9 @@ func stripTemplate(doc *document) {
 	strip(doc, func(key string) bool {
 		return intake.LedgerLabel(key) || key == policies.LabelQueue && !same
 	}, spec, template, metadata, "labels")
-	strip(doc, intake.LedgerAnnotation, spec, template, metadata, "annotations")
+	strip(doc, func(key string) bool {
+		return intake.LedgerAnnotation(key) || key == policies.AnnotationBypass
+	}, spec, template, metadata, "annotations")
 }
 
 // leave takes out what the ledger wrote into a Job that leaves its queue: its

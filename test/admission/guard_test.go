@@ -27,6 +27,7 @@ func TestNoWayRound(t *testing.T) {
 	t.Run("pausing", w.pausing)
 	t.Run("carrying too much", w.crowded)
 	t.Run("what carries too much is not slow", w.inTime)
+	t.Run("resizing", w.resizing)
 	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
@@ -46,6 +47,7 @@ func TestNoWayRoundOnAnOlderServer(t *testing.T) {
 	t.Run("pausing", w.pausing)
 	t.Run("carrying too much", w.crowded)
 	t.Run("what carries too much is not slow", w.inTime)
+	t.Run("resizing", w.resizing)
 	t.Run("bare pods", w.barePods)
 	t.Run("deletion never waits for us", w.deletion)
 	t.Run("nobody else notices", w.nobodyElse)
@@ -95,6 +97,7 @@ func (w *world) guards(t *testing.T) {
 		{"an arrival cannot be changed", queued, w.alice, `{"metadata":{"annotations":{"holdshort.dev/arrival":"0"}}}`, "Only holdshort writes annotation holdshort.dev/arrival"},
 		{"flavors of the template cannot be forged", queued, w.alice, `{"spec":{"template":{"metadata":{"annotations":{"holdshort.dev/flavors":"{}"}}}}}`, "in the pod template"},
 		{"the template's queue cannot be another's", queued, w.alice, `{"spec":{"template":{"metadata":{"labels":{"holdshort.dev/queue":"z"}}}}}`, "in the pod template"},
+		{"a reason to bypass in the template would be one on its pods", queued, w.alice, `{"spec":{"template":{"metadata":{"annotations":{"holdshort.dev/bypass":"please"}}}}}`, "in the pod template"},
 		{"the template may name the Job's own queue", queued, w.alice, `{"spec":{"template":{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}}}`, ""},
 		{"what is the user's is the user's", queued, w.alice, `{"metadata":{"labels":{"holdshort.dev/priority":"urgent","app":"x"},"annotations":{"holdshort.dev/hold":"true","holdshort.dev/min-parallelism":"1","x":"z"}}}`, ""},
 		{"a queued Job may grow", queued, w.alice, `{"spec":{"parallelism":5}}`, ""},

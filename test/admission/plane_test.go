@@ -195,8 +195,12 @@ func newJob(name string) *batchv1.Job {
 // queued makes a Job as it is after it was created through the webhook.
 func (w *world) queued(t *testing.T, name string) {
 	t.Helper()
-	job := newJob(name)
-	yes := true
+	w.queue(t, newJob(name))
+}
+
+func (w *world) queue(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	name, yes := job.Name, true
 	job.Spec.Suspend = &yes
 	job.Labels = map[string]string{policies.LabelQueue: "q", policies.LabelState: policies.StateQueued}
 	job.Annotations = map[string]string{policies.AnnotationUser: "alice", policies.AnnotationArrival: "1"}
@@ -214,6 +218,11 @@ func (w *world) queued(t *testing.T, name string) {
 func (w *world) admitted(t *testing.T, name string) {
 	t.Helper()
 	w.queued(t, name)
+	w.admit(t, name)
+}
+
+func (w *world) admit(t *testing.T, name string) {
+	t.Helper()
 	patch := `{"metadata":{"labels":{"holdshort.dev/state":"admitted"},"annotations":{"holdshort.dev/reservation":"{}"}},
 		"spec":{"suspend":false,"template":{"metadata":{"labels":{"holdshort.dev/queue":"q"},"annotations":{"holdshort.dev/flavors":"{}"}},
 		"spec":{"nodeSelector":{"kubernetes.io/os":"linux"}}}}}`

@@ -163,8 +163,18 @@ nothing by another.
 + {{ $podLabels }}.filter(k, k != 'holdshort.dev/priority'
     && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
 ).map(k, 'label ' + k + ' of the pod template')
-+ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/bypass'])
++ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism'])
 ).map(k, 'annotation ' + k + ' of the pod template')
+{{- end -}}
+
+{{/* CEL: an update takes a pod from its Job. */}}
+{{- define "holdshort.cel.leavesJob" -}}
+(!['batch.kubernetes.io/controller-uid', 'controller-uid', 'batch.kubernetes.io/job-name', 'job-name'].all(k,
+  object.metadata.?labels[?k].orValue('') == oldObject.metadata.?labels[?k].orValue(''))
+|| !(object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences
+  || object.metadata.?ownerReferences.orValue([]).size() <= {{ include "holdshort.ownersMax" . }}
+  && object.metadata.?ownerReferences.orValue([]).filter(r, r.?controller.orValue(false)).map(r, r.uid)
+    == oldObject.metadata.?ownerReferences.orValue([]).filter(r, r.?controller.orValue(false)).map(r, r.uid)))
 {{- end -}}
 
 {{/* CEL: the template of a Job says whom to charge, and did not say so before. */}}
