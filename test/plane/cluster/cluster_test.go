@@ -33,6 +33,7 @@ func TestAPlane(t *testing.T) {
 	t.Run("keeps the devices of a deleted pod until its process has ended", func(t *testing.T) { keepsDevices(t, ctx, p) })
 	t.Run("refuses and records a pod that was bound where it does not fit", func(t *testing.T) { refusesAPod(t, ctx, p) })
 	t.Run("follows what a node can give and whether it is well", func(t *testing.T) { followsNodes(t, ctx, p) })
+	t.Run("goes on with a node that is deleted and made anew, and with the others", func(t *testing.T) { renewsLeases(t, ctx, p) })
 	t.Run("takes pods by the labels that a node has now", func(t *testing.T) { takesLabels(t, ctx, p) })
 	t.Run("knows its users, and service accounts by their tokens", func(t *testing.T) { knowsUsers(t, ctx, p) })
 	t.Run("keeps the devices of a pod removed by force as long as its ghost walks", func(t *testing.T) { keepsGhosts(t, ctx, p) })

@@ -71,11 +71,17 @@ func (f *Fleet) beat(ctx context.Context, name string) bool {
 	}
 	leased, uid, old := n.leased, n.uid, time.Since(n.reported) > statusPeriod
 	f.mu.Unlock()
-	if old && f.reportNode(ctx, name) != nil {
-		return false
+	// A node that somebody deleted has no status, and keeps nobody else waiting.
+	if old {
+		if err := f.reportNode(ctx, name); err != nil && !apierrors.IsNotFound(err) {
+			return false
+		}
 	}
 	if leased {
-		return f.renewLease(ctx, name) == nil
+		// Deleted with its node, it is made anew; so is the node, or it goes again.
+		if err := f.renewLease(ctx, name); !apierrors.IsNotFound(err) {
+			return err == nil
+		}
 	}
 	if f.createLease(ctx, name, uid) != nil {
 		return false

@@ -63,8 +63,8 @@ func (f *Fleet) labelled(object any) {
 	now := object.(*corev1.Node)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n, ok := f.nodes[now.Name]; ok && n.uid == now.UID {
-		n.table.node = now
+	if n, ok := f.nodes[now.Name]; ok {
+		n.uid, n.table.node = now.UID, now // another, if it was deleted and made anew
 	}
 }
 
