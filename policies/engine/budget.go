@@ -16,16 +16,16 @@ const budgetParts = 50
 // noticed: while the machine gives the process no time at all, only one part runs
 // out. A policy is to blame for its own slowness, not for that of its neighbours.
 //
-// Memory can only be counted for the whole process. It is first looked at when
-// one part is over, which most evaluations don't see, and then a policy has to
-// double what was in use, and more, to be stopped: a text that is put together
-// with itself over and over would end the process long before its time is up.
+// Memory can only be counted for the whole process. It is looked at whenever a part
+// is over, which most evaluations don't see, and a policy has to have doubled what
+// was in use, and more, to be stopped: a text that is put together with itself
+// over and over would end the process long before its time is up.
 type budget struct {
 	cancel topdown.Cancel
 	part   time.Duration
 	left   atomic.Int32
 	memory uint64 // that may come on top of twice what was in use
-	began  uint64 // in use when the first part was over
+	began  uint64 // in use when it was asked
 	greedy atomic.Bool
 	given  chan struct{} // closed when it was told to stop long ago
 }
@@ -35,7 +35,10 @@ const grace = time.Second
 
 // startBudget arms the budget; stop ends it.
 func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
-	b = &budget{cancel: topdown.NewCancel(), part: limit / budgetParts, memory: memory, given: make(chan struct{})}
+	b = &budget{
+		cancel: topdown.NewCancel(), part: limit / budgetParts,
+		memory: memory, began: heapInUse(), given: make(chan struct{}),
+	}
 	b.left.Store(budgetParts)
 	// The first part is all that most evaluations see of this.
 	timer := time.AfterFunc(b.part, b.next)
@@ -65,11 +68,7 @@ func (b *budget) end() {
 }
 
 func (b *budget) tooMuch() bool {
-	used := heapInUse()
-	if b.began == 0 {
-		b.began = used
-	}
-	return used > 2*b.began+b.memory
+	return heapInUse() > 2*b.began+b.memory
 }
 
 // heapInUse is what the process's objects take, those not yet collected included.
