@@ -24,5 +24,5 @@ type Mutation struct {
 // PodReplacement says when a pod is replaced.
 type PodReplacement string
 
-// ReplaceFailed: when it is gone. Until then it holds its share.
+// ReplaceFailed is when it is gone. Until then it holds its share.
 const ReplaceFailed PodReplacement = "Failed"
