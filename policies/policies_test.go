@@ -3,6 +3,7 @@ package policies
 import (
 	"math"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
@@ -107,6 +108,24 @@ func TestOrderIsTotalWithNumbersFirstAndShorterFirst(t *testing.T) {
 			if got := CompareOrder(a, b); got != want {
 				t.Errorf("comparing %v with %v: %d, want %d", a, b, got, want)
 			}
+		}
+	}
+}
+
+func TestAmountRefusesABillionZerosAndDoesNotWriteThemOut(t *testing.T) {
+	for _, text := range []string{"1e999999999", "-4e999999999"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := Amount("nvidia.com/gpu", resource.MustParse(text))
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil {
+				t.Errorf("%s was counted, want it refused", text)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is still written out after a minute", text)
 		}
 	}
 }

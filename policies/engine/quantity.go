@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -61,11 +62,23 @@ func (d *decoder) amount(path fieldPath, name string, v ast.Value) int64 {
 	return n
 }
 
+// boundedAmount is empty for exponents that would be written out: one of a billion
+// takes minutes, which nothing can end. E and Ei are units.
+func boundedAmount(text string) string {
+	if strings.HasSuffix(text, "E") || strings.HasSuffix(text, "Ei") {
+		return text
+	}
+	return boundedNumber(ast.Number(text))
+}
+
 // parseAmount is exact: what is finer than the resource's unit is refused
 // rather than rounded, since a quota that isn't what was written is no quota.
 func parseAmount(name, text string) (int64, error) {
 	if len(text) > 64 {
 		return 0, fmt.Errorf("%.20s… is not an amount", text)
+	}
+	if boundedAmount(text) == "" {
+		return 0, fmt.Errorf("%s is more than can be counted, or less", text)
 	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {

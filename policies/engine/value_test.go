@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -77,6 +78,27 @@ func TestAmountIsExactOrRefused(t *testing.T) {
 			t.Fatalf("%s of %s became %d", text, name, got)
 		}
 	})
+}
+
+func TestAnAmountOfABillionZerosIsRefusedAndNotWrittenOut(t *testing.T) {
+	for text, want := range map[string]string{
+		"1e999999999": "", "1E999999999": "", "1e+99999999999999999999": "", "1e-999999999": "", "0e999999999": "", "1e31": "",
+		"1E": "1000000000000000000", "1Ei": "1152921504606846976", "2e18": "2000000000000000000", "4e0": "4",
+	} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			n, err := parseAmount("nvidia.com/gpu", text)
+			if got := strconv.FormatInt(n, 10); err == nil && got != want || err != nil && want != "" {
+				t.Errorf("%s became %s, %v; want %q", text, got, err, want)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is still written out after a minute", text)
+		}
+	}
 }
 
 func TestWholeNumberIsExactOrRefused(t *testing.T) {
