@@ -130,7 +130,7 @@ func (r *Rollout) lookAtShadow(ctx context.Context) {
 // tryShadow compiles the shadow, runs its tests and asks it about the Jobs that
 // there are, as for a candidate. It is not put into force whatever it says.
 func (r *Rollout) tryShadow(ctx context.Context, active *engine.Revision, bundle engine.Bundle) (*engine.Revision, report, error) {
-	revision, err := engine.Compile(ctx, bundle, engine.Options{})
+	revision, err := r.Engine.Try(ctx, bundle, engine.Options{})
 	if err != nil {
 		return nil, report{}, err
 	}
@@ -171,7 +171,7 @@ func (r *Rollout) promote(ctx context.Context, digest string) (held string) {
 			return ""
 		}
 		r.Gates.begin(true, "")
-		revision, err := r.Engine.Activate(ctx, bundle)
+		revision, err := r.activate(ctx, bundle)
 		if err != nil {
 			r.cannot("Refused", "spec.promote: "+firstProblem(err))
 			if r.again = errors.As(err, new(unavailable)); !r.again {

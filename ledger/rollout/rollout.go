@@ -207,7 +207,7 @@ func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) 
 	}
 	before := r.Engine.Active()
 	r.Gates.begin(r.approvedIs(bundle), held)
-	revision, err := r.Engine.Activate(ctx, bundle)
+	revision, err := r.activate(ctx, bundle)
 	if err != nil {
 		r.refuse(ctx, bundle, err)
 		r.heed(bundle.Digest())
@@ -215,6 +215,19 @@ func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) 
 	}
 	r.inForce(ctx, before, revision, "PolicyActivated", "from "+revision.Source()+" is in force")
 	r.heed("")
+}
+
+func (r *Rollout) activate(ctx context.Context, bundle engine.Bundle) (*engine.Revision, error) {
+	revision, err := r.Engine.Activate(ctx, bundle)
+	return revision, later(err)
+}
+
+// later has looked at again what could not be judged now.
+func later(err error) error {
+	if errors.Is(err, engine.ErrBusy) {
+		return unavailable{err}
+	}
+	return err
 }
 
 // accept what says the same as what is in force. Where it comes from and who
@@ -229,6 +242,7 @@ func (r *Rollout) accept(ctx context.Context, active *engine.Revision, bundle en
 		r.judged, r.judgedAt = key, r.Now()
 		renewed, err := r.Engine.Renew(ctx, bundle)
 		if err != nil {
+			err = later(err)
 			r.Gates.begin(false, "")
 			r.refuse(ctx, bundle, err)
 			r.heed(bundle.Digest())

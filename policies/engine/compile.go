@@ -17,6 +17,8 @@ type Options struct {
 	Deadline time.Duration
 	// CatalogDeadline of the one evaluation of the catalog at activation; 5 s.
 	CatalogDeadline time.Duration
+	// BuildDeadline of compiling a bundle that is to come into force; 30 s.
+	BuildDeadline time.Duration
 	// MaxBytes of a bundle; MaxBytes.
 	MaxBytes int
 	// Verification of signatures; none by default.
@@ -37,6 +39,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CatalogDeadline <= 0 {
 		o.CatalogDeadline = 5 * time.Second
+	}
+	if o.BuildDeadline <= 0 {
+		o.BuildDeadline = 30 * time.Second
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = MaxBytes

@@ -14,6 +14,7 @@ type Gate func(ctx context.Context, old, candidate *Revision) error
 // Engine holds the revision in force.
 type Engine struct {
 	options Options
+	builds  *builder
 	active  atomic.Pointer[Revision]
 
 	mu        sync.Mutex // one activation at a time
@@ -22,7 +23,7 @@ type Engine struct {
 
 // New is an engine with no policy in force.
 func New(options Options) *Engine {
-	e := &Engine{options: options}
+	e := &Engine{options: options, builds: newBuilder()}
 	if observe := options.Observe; observe != nil {
 		// What a candidate says while the gates try it on is no decision.
 		e.options.Observe = func(d Decision) {
@@ -43,16 +44,29 @@ func (e *Engine) Active() *Revision { return e.active.Load() }
 func (e *Engine) Activate(ctx context.Context, bundle Bundle) (*Revision, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if err := e.builds.busy(); err != nil {
+		return nil, err
+	}
 	return e.activate(ctx, bundle, e.options.Gates)
 }
 
 // Restore puts a bundle into force that was in force before: after a restart, or
 // because the one after it was worse. It is compiled and checked, and the gates
-// are not asked again; whoever needs the way back needs it now.
+// are not asked again; whoever needs the way back needs it now, whatever else still
+// runs.
 func (e *Engine) Restore(ctx context.Context, bundle Bundle) (*Revision, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.activate(ctx, bundle, nil)
+}
+
+// Try compiles a bundle that does not come into force, within the time that one
+// which does may take.
+func (e *Engine) Try(ctx context.Context, bundle Bundle, options Options) (*Revision, error) {
+	if err := e.builds.busy(); err != nil {
+		return nil, err
+	}
+	return e.builds.build(ctx, bundle, options)
 }
 
 // Renew puts a bundle in the place of the one in force that says the same: it may
@@ -69,7 +83,10 @@ func (e *Engine) Renew(ctx context.Context, bundle Bundle) (*Revision, error) {
 	if old.bundle.Fingerprint() == bundle.Fingerprint() {
 		return old, nil
 	}
-	renewed, err := Compile(ctx, bundle, e.options)
+	if err := e.builds.busy(); err != nil {
+		return nil, err
+	}
+	renewed, err := e.builds.build(ctx, bundle, e.options)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +106,7 @@ func (e *Engine) activate(ctx context.Context, bundle Bundle, gates []Gate) (*Re
 	if old != nil && old.Digest() == bundle.Digest() {
 		return old, nil
 	}
-	candidate, err := Compile(ctx, bundle, e.options)
+	candidate, err := e.builds.build(ctx, bundle, e.options)
 	if err != nil {
 		return nil, err
 	}

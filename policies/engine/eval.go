@@ -94,14 +94,16 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 	}
 	answered := &evaluated{}
 	if !p.pool.run(func() { answered.ask(ctx, p, input, budget) }, budget.given, &p.stuck) {
+		if budget.greedy.Load() {
+			return nil, tooMuchMemory(p.group)
+		}
 		return nil, &EvalError{Entrypoint: p.group, Code: EvalDeadline,
 			Message: fmt.Sprintf("took longer than %s and cannot be stopped, since one call in it takes that long. Try: keep numbers small", limit)}
 	}
 	set, err := answered.set, answered.err
 	if err != nil {
 		if budget.greedy.Load() && topdown.IsCancel(err) {
-			return nil, &EvalError{Entrypoint: p.group, Code: EvalMemory,
-				Message: fmt.Sprintf("took more than %d MiB of memory and was stopped. Try: count or look up instead of collecting", memoryMax>>20)}
+			return nil, tooMuchMemory(p.group)
 		}
 		return nil, p.explain(ctx, err, limit)
 	}
@@ -113,6 +115,11 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 		}
 	}
 	return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "the query gave no result"}
+}
+
+func tooMuchMemory(group string) *EvalError {
+	return &EvalError{Entrypoint: group, Code: EvalMemory,
+		Message: fmt.Sprintf("took more than %d MiB of memory and was stopped. Try: count or look up instead of collecting", memoryMax>>20)}
 }
 
 // evaluated is what came of a query; nobody reads it before it has ended.

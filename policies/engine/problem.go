@@ -10,6 +10,7 @@ import (
 // Codes of problems that are the engine's; those of OPA begin with rego_ and eval_.
 const (
 	CodeSize     = "bundle_size"
+	CodeSlow     = "bundle_slow"
 	CodeEmpty    = "bundle_empty"
 	CodeManifest = "bundle_manifest"
 	CodeRoots    = "bundle_roots"

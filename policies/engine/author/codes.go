@@ -20,6 +20,7 @@ func Codes() []Code {
 		{engine.CodeReason, "a reason's code: one of holdshort's own, or without a domain"},
 		{engine.CodeEmpty, "neither data nor rules"},
 		{engine.CodeSize, "more than a bundle may have, or nearly"},
+		{engine.CodeSlow, "compiling takes too long and was given up"},
 		{engine.CodeManifest, "`.manifest`: a Rego version, a contract or roots that do not fit"},
 		{engine.CodeRoots, "a ConfigMap that writes what is not its own"},
 		{engine.CodeSignature, "no signature where one is wanted, or one that does not hold"},
