@@ -1,5 +1,10 @@
 package policies
 
+import (
+	"slices"
+	"strings"
+)
+
 // Mutation is the value of holdshort.policy.mutate for one workload: what it has
 // besides what its user wrote, or in place of that. One is shared by many
 // workloads, and never written to.
@@ -26,3 +31,22 @@ type PodReplacement string
 
 // ReplaceFailed is when it is gone. Until then it holds its share.
 const ReplaceFailed PodReplacement = "Failed"
+
+// NotMutates says why a label or annotation is not mutate's to write, empty if it
+// is. What the record of a mutation says of such a key was written by nobody here.
+func NotMutates(key string) string {
+	switch {
+	case strings.HasPrefix(key, Prefix):
+		return "keys with " + Prefix + " are not the policy's to write"
+	case ofKubernetes(key):
+		return "Kubernetes itself writes this key"
+	}
+	return ""
+}
+
+// ofKubernetes: by these the Job controller knows its pods, kubectl what was
+// applied, and the API server pods that are not what they seem.
+func ofKubernetes(key string) bool {
+	return strings.HasPrefix(key, "batch.kubernetes.io/") || slices.Contains([]string{"controller-uid", "job-name",
+		"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubectl.kubernetes.io/last-applied-configuration"}, key)
+}

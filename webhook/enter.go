@@ -19,8 +19,9 @@ import (
 // tell a stamp from a forged one while the manager is away.
 //
 // Where a mutating policy is served it did all of this before, but the arrival;
-// to do it again changes nothing. What mutate changed is left to mutate: it may
-// have been asked a moment ago, about the same request.
+// to do it again changes nothing. The record of what mutate changed is left to
+// mutate, which may have been asked a moment ago, about the same request; one that
+// was there before is not of that.
 func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 	annotations := doc.strings("metadata", "annotations")
 	own := map[string]string{policies.AnnotationUser: req.UserInfo.Username}
@@ -30,9 +31,13 @@ func (j *Jobs) enter(doc *document, old *batchv1.Job, req admission.Request) {
 		state = []string{policies.LabelState}
 	}
 	strip(doc, foreign(intake.LedgerLabel, state...), "metadata", "labels")
+	written := slices.Collect(maps.Keys(own))
+	if record := annotations[policies.AnnotationMutated]; old == nil || old.Annotations[policies.AnnotationMutated] != record {
+		written = append(written, policies.AnnotationMutated)
+	}
 	strip(doc, foreign(func(key string) bool {
 		return intake.LedgerAnnotation(key) || key == policies.AnnotationBypass && !newBypass(old, annotations)
-	}, append(slices.Collect(maps.Keys(own)), policies.AnnotationMutated)...), "metadata", "annotations")
+	}, written...), "metadata", "annotations")
 	for _, label := range state {
 		doc.set(policies.StateQueued, "metadata", "labels", label)
 	}

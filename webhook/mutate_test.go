@@ -135,3 +135,20 @@ func TestAnUpdateKeepsWhatMutateWroteUnlessItMeansToChangeIt(t *testing.T) {
 		})
 	}
 }
+
+func TestAForgedRecordMovesNoJobAndOneFromBeforeIsNone(t *testing.T) {
+	forged := strings.Replace(plainJob, "annotations: {",
+		`annotations: {holdshort.dev/mutated: '{"labels":{"holdshort.dev/queue":{"to":"q"}},"annotations":{"note":{"to":"mine","from":"forged"}}}', `, 1)
+	h := handler(&fakePolicy{})
+	created := request(t, forged, "")
+	if got := apply(t, created, h.Handle(t.Context(), created)); !strings.Contains(got, "holdshort.dev/queue: q\n") || strings.Contains(got, "mutated") {
+		t.Errorf("created:\n%s", got)
+	}
+	suspend := func(job string) string {
+		return strings.Replace(job, "spec: {active", "spec: {suspend: true, active", 1)
+	}
+	enters := request(t, suspend(forged), suspend(strings.Replace(forged, "{holdshort.dev/queue: q}", "{}", 1)))
+	if got := apply(t, enters, h.Handle(t.Context(), enters)); !strings.Contains(got, "note: mine\n") || strings.Contains(got, "mutated") {
+		t.Errorf("labelled:\n%s", got)
+	}
+}

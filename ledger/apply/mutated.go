@@ -2,10 +2,12 @@ package apply
 
 import (
 	"maps"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // with adds the keys of others to an object; the last one wins.
@@ -16,21 +18,25 @@ func with(o object, others ...object) object {
 	return o
 }
 
-// texts is the part of a merge patch that makes one object of texts another.
+// texts is the part of a merge patch that makes one object of texts another, but
+// for the project's own keys: each of those is written by name, and whatever want
+// was made from, an admission never takes a Job out of its queue.
 func texts(now, want map[string]string) object {
 	patch := object{}
 	for key, value := range want {
-		if old, there := now[key]; !there || old != value {
+		if old, there := now[key]; (!there || old != value) && !own(key) {
 			patch[key] = value
 		}
 	}
 	for key := range now {
-		if _, keep := want[key]; !keep {
+		if _, keep := want[key]; !keep && !own(key) {
 			patch[key] = nil
 		}
 	}
 	return patch
 }
+
+func own(key string) bool { return strings.HasPrefix(key, policies.Prefix) }
 
 // durations is the part of a merge patch that sets how long a Job runs and is kept.
 func durations(now, want *batchv1.JobSpec) object {

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
@@ -92,5 +93,28 @@ func TestAnotherAdmissionLeavesNothingOfWhatAnotherPolicyWanted(t *testing.T) {
 		if diff := cmp.Diff(direct.Annotations, second.Annotations); diff != "" {
 			t.Errorf("%s: annotations (-direct +second):\n%s", name, diff)
 		}
+	}
+}
+
+func TestAnAdmissionWritesTheProjectsKeysByNameOnly(t *testing.T) {
+	job := userJob()
+	job.Annotations = map[string]string{policies.AnnotationUser: "alice"}
+	job.Spec.Template.Labels = map[string]string{policies.LabelQueue: "research"}
+	admit := admission("h100", "node-1")
+	from := "bob"
+	// As if a record of another build said so.
+	admit.Job.Mutated = &demand.Mutated{
+		Labels:      map[string]demand.Change[string]{policies.LabelQueue: {To: "other"}, policies.LabelPriority: {To: "high"}},
+		PodLabels:   map[string]demand.Change[string]{policies.LabelQueue: {To: "other"}},
+		Annotations: map[string]demand.Change[string]{policies.AnnotationUser: {To: "bob", From: &from}},
+	}
+	patch, err := apply.AdmitPatch(job, admit)
+	got := patched(t, job, patch, err)
+	want := map[string]string{policies.LabelQueue: "research", policies.LabelState: policies.StateAdmitted}
+	if diff := cmp.Diff(want, got.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if queue, user := got.Spec.Template.Labels[policies.LabelQueue], got.Annotations[policies.AnnotationUser]; queue != "research" || user != "alice" {
+		t.Errorf("its pods are of queue %q, it is %q's", queue, user)
 	}
 }

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -11,20 +10,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/policies"
 )
-
-// MutatedRecord is what mutate changed of the Job, nil if nothing is recorded.
-// Nothing is gained by forging it: it can only give up what one wrote oneself.
-func MutatedRecord(job *batchv1.Job) *demand.Mutated {
-	text, there := job.Annotations[policies.AnnotationMutated]
-	if !there {
-		return nil
-	}
-	var m demand.Mutated
-	if json.Unmarshal([]byte(text), &m) != nil {
-		return nil
-	}
-	return &m
-}
 
 // AsWritten is the Job as its user wrote it: without what mutate changed and what
 // an admission injected. The Job itself is not changed, and is returned where it

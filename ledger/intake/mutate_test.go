@@ -157,6 +157,38 @@ func TestAsWrittenIsTheJobOfItsUserEditsIncluded(t *testing.T) {
 	}
 }
 
+func TestAForgedRecordSaysNothingOfWhatMutateCannotHaveWritten(t *testing.T) {
+	for name, record := range map[string]string{
+		"the queue":                     `{"labels":{"holdshort.dev/queue":{"to":"research"}}}`,
+		"another queue":                 `{"labels":{"holdshort.dev/queue":{"to":"research","from":"other"}}}`,
+		"another user":                  `{"annotations":{"holdshort.dev/user":{"to":"alice","from":"bob"}}}`,
+		"the arrival":                   `{"annotations":{"holdshort.dev/arrival":{"to":"7"}}}`,
+		"the pods' queue":               `{"podLabels":{"holdshort.dev/queue":{"to":"research"}}}`,
+		"the pods' flavors":             `{"podAnnotations":{"holdshort.dev/flavors":{"to":"{}"}}}`,
+		"by what the pods are known":    `{"podLabels":{"job-name":{"to":"train"}}}`,
+		"a deadline that cannot be":     `{"activeDeadlineSeconds":{"to":60,"from":-5}}`,
+		"a time to live that cannot be": `{"ttlSecondsAfterFinished":{"to":7,"from":4294967296}}`,
+		"a value that no label has":     `{"labels":{"team":{"to":"mine","from":"a b"}},"podLabels":{"team":{"to":"mine","from":"a b"}}}`,
+		"a selector that no node has":   `{"nodeSelector":{"disk":{"to":"slow","from":"a b"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := parse[batchv1.Job](t, written)
+			job.Spec.TTLSecondsAfterFinished = new(int32)
+			*job.Spec.TTLSecondsAfterFinished = 7
+			for key, value := range map[string]string{policies.AnnotationUser: "alice", policies.AnnotationArrival: "7"} {
+				job.Annotations[key] = value
+			}
+			job.Spec.Template.Labels["job-name"], job.Spec.Template.Labels[policies.LabelQueue] = "train", "research"
+			job.Spec.Template.Annotations = map[string]string{policies.AnnotationFlavors: "{}"}
+			want := tidy(t, job)
+			job.Annotations[policies.AnnotationMutated] = record
+			if diff := cmp.Diff(want, tidy(t, intake.AsWritten(job))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // tidy is a Job as YAML: empty maps and lists are none.
 func tidy(t *testing.T, job *batchv1.Job) string {
 	t.Helper()

@@ -93,20 +93,10 @@ func checkMutation(name string, m policies.Mutation) []fieldProblem {
 func (v *validator) writable(path fieldPath, texts map[string]string) {
 	v.keys(path, texts)
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		switch {
-		case strings.HasPrefix(key, policies.Prefix):
-			v.fail(path.with(key), "a key of your own", "keys with %s are not the policy's to write", policies.Prefix)
-		case ofKubernetes(key):
-			v.fail(path.with(key), "a key of your own", "Kubernetes itself writes this key")
+		if why := policies.NotMutates(key); why != "" {
+			v.fail(path.with(key), "a key of your own", "%s", why)
 		}
 	}
-}
-
-// ofKubernetes: by these the Job controller knows its pods, kubectl what was
-// applied, and the API server pods that are not what they seem.
-func ofKubernetes(key string) bool {
-	return strings.HasPrefix(key, "batch.kubernetes.io/") || slices.Contains([]string{"controller-uid", "job-name",
-		"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubectl.kubernetes.io/last-applied-configuration"}, key)
 }
 
 func (v *validator) keys(path fieldPath, texts map[string]string) {

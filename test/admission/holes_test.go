@@ -147,6 +147,8 @@ func (w *world) entering(t *testing.T, cleans bool) {
 		{"nor is another's name", w.alice, false, `"annotations":{"holdshort.dev/user":"boss"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
 		{"one from before neither", w.alice, false, `"annotations":{"holdshort.dev/reservation":"{}","holdshort.dev/message":"m","holdshort.dev/backoff":"{}","holdshort.dev/injected":"{}"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
 
+		{"nor does a record of what no policy changed", w.alice, false, `"annotations":{"holdshort.dev/mutated":"{\"labels\":{\"holdshort.dev/queue\":{\"to\":\"q\"}}}"}`, `{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}`, cleaned},
+
 		{"without its parent it is ours, and waits", w.alice, true, ``, `{"metadata":{"ownerReferences":null}}`, ""},
 		{"a parent hides no lifting", w.alice, true, ``, `{"metadata":{"ownerReferences":null},"spec":{"suspend":false}}`, "enters queue q waits there"},
 		{"a parent hides no forgery", w.alice, true, `"annotations":{"holdshort.dev/message":"m","holdshort.dev/anything":"1"}`, `{"metadata":{"ownerReferences":null}}`, cleaned},

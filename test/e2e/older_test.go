@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +81,10 @@ func TestAnOlderServer(t *testing.T) {
 			t.Errorf("a forgery came through: %v", a)
 		}
 	})
+	t.Run("a forged record of what a policy changed frees no Job of its queue", func(t *testing.T) {
+		ctx, s := on(t, env, "team", strings.Replace(teamPolicy, "%s", "day", 1))
+		forgedRecord(t, ctx, s)
+	})
 	t.Run("an owner holds a running Job, edits it and lets it go again", func(t *testing.T) {
 		ctx, s := on(t, env, "mixed", flavorPolicy)
 		heldEditedAndLetGo(t, ctx, s)
@@ -109,4 +114,41 @@ func TestAnOlderServer(t *testing.T) {
 		must(t, s.Running(ctx, "unlabelled", 1))
 		must(t, s.PodRuns(ctx, "plain"))
 	})
+}
+
+// forgedRecord: with nobody there to see it, a Job enters a queue with a record
+// that says that its label and another user are mutate's.
+func forgedRecord(t *testing.T, ctx context.Context, s *stories.Scene) {
+	t.Helper()
+	const record = `{"labels":{"holdshort.dev/queue":{"to":"day"}},"annotations":{"holdshort.dev/user":{"to":"alice","from":"bob"}},` +
+		`"activeDeadlineSeconds":{"to":9000,"from":-5}}`
+	s.Manager.Stop()
+	started := false
+	defer func() {
+		if !started {
+			must(t, s.Manager.Start(context.Background()))
+		}
+	}()
+	spec := "  suspend: true\n  activeDeadlineSeconds: 9000\n"
+	_, err := s.Apply(ctx, job{name: "before", pods: 1, gpus: 1, spec: spec, annotations: "{holdshort.dev/mutated: '" + record + "'}"}.yaml())
+	must(t, err)
+	out, err := s.Kubectl(ctx, "label", "job", "before", "holdshort.dev/queue=day")
+	answer("Only holdshort writes annotation holdshort.dev/mutated").check(t, out, err)
+	_, err = s.Apply(ctx, job{name: "forged", pods: 1, gpus: 1, spec: spec}.yaml())
+	must(t, err)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{"holdshort.dev/queue": "day"},
+		"annotations": map[string]string{"holdshort.dev/mutated": record, "holdshort.dev/user": "alice"}}})
+	must(t, err)
+	_, err = s.Kubectl(ctx, "patch", "job", "forged", "--type=merge", "-p", string(patch)) // nothing tells it from the webhook's
+	must(t, err)
+	must(t, s.Manager.Start(ctx))
+	started = true
+	must(t, s.Running(ctx, "forged", 1))
+	found, err := s.Job(ctx, "forged")
+	must(t, err)
+	if found.Labels["holdshort.dev/queue"] != "day" || found.Annotations["holdshort.dev/user"] != "alice" || found.Annotations["holdshort.dev/mutated"] != "" {
+		t.Errorf("it runs with labels %v, annotations %v", found.Labels, found.Annotations)
+	}
+	out, err = s.Kubectl(ctx, "patch", "job", "forged", "--type=merge", "-p", `{"spec":{"parallelism":8}}`)
+	answer("a running Job does not grow to 8").check(t, out, err)
 }

@@ -142,11 +142,11 @@ matchExpressions:
 {{/*
 CEL: what a Job that enters a queue has no business to bring along, for people
 to read. Where a mutating policy or the webhook was asked before, there is
-nothing left of it. The webhook's record of what mutate changed may be forged,
-since it only gives up what one wrote oneself. The arguments are what else a label
-and an annotation k may be: nobody can tell an arrival that the webhook stamped
-from one that is forged, so it stamps those that are created, and they gain
-nothing by another.
+nothing left of it. The arguments are what else a label and an annotation k may
+be, and when the record of what mutate changed may come along: nobody can tell
+what the webhook wrote from a forgery in the same request, so an arrival is
+stamped on those that are created, who gain nothing by another, and the ledger
+does not take a record's word for what mutate cannot have changed.
 */}}
 {{- define "holdshort.cel.smuggled" -}}
 {{- $labels := include "holdshort.cel.ownKeys" "variables.labels" -}}
@@ -156,7 +156,8 @@ nothing by another.
 {{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
     {{ index . 0 }}
 ).map(k, 'label ' + k)
-+ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/mutated'])
++ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism'])
+    && !(k == 'holdshort.dev/mutated' && {{ index . 2 }})
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
     {{ index . 1 }}
 ).map(k, 'annotation ' + k)
@@ -211,7 +212,7 @@ it too.
 */}}
 {{- define "holdshort.cel.recordsAnew" -}}
 (object.metadata.?labels[?'holdshort.dev/queue'].hasValue()
-&& (['user', 'arrival', 'reservation', 'injected', 'backoff', 'bypass'].exists(k,
+&& (['user', 'arrival', 'reservation', 'injected', 'mutated', 'backoff', 'bypass'].exists(k,
   object.metadata.?annotations[?'holdshort.dev/' + k].hasValue()
   && !(request.operation == 'UPDATE' && oldObject.metadata.?labels[?'holdshort.dev/queue'].hasValue()
     && oldObject.metadata.?annotations[?'holdshort.dev/' + k] == object.metadata.?annotations[?'holdshort.dev/' + k]))
@@ -223,6 +224,6 @@ it too.
 {{/* What to say about it. */}}
 {{- define "holdshort.recordsMessage" -}}
 What a Job with the label holdshort.dev/queue was given is written by holdshort alone, also where it does not look
-after Jobs: leave out the label holdshort.dev/state and the annotations user, arrival, reservation, injected, backoff and
-bypass of holdshort.dev/.
+after Jobs: leave out the label holdshort.dev/state and the annotations user, arrival, reservation, injected, mutated, backoff
+and bypass of holdshort.dev/.
 {{- end -}}
