@@ -136,9 +136,13 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 // it was asked about.
 func (j *Jobs) changed(ctx context.Context, doc *document, s subject) admission.Response {
 	var err error
-	if s.enters {
+	switch {
+	case s.enters && mutable(s.old):
 		s, err = j.mutate(ctx, doc, s)
-	} else {
+	case s.enters:
+		doc.remove("metadata", "annotations", policies.AnnotationMutated)
+		s.job, err = doc.job()
+	default:
 		s.job, err = doc.job()
 	}
 	switch {
@@ -149,6 +153,11 @@ func (j *Jobs) changed(ctx context.Context, doc *document, s subject) admission.
 	}
 	return j.judge(ctx, doc, s)
 }
+
+// mutable: the API server takes no other template of a Job that has started, and
+// one that is over is given nothing any more. The ledger asks mutate again before
+// anything starts.
+func mutable(old *batchv1.Job) bool { return old.Status.StartTime == nil && !intake.Finished(old) }
 
 // managed says whether the Job is ours. The API server asks only about
 // namespaces that are; where the cache does not know one yet, it is believed.

@@ -99,6 +99,16 @@ func TestAJobThatEntersAQueueIsMutatedAndOneThatIsThereIsNot(t *testing.T) {
 	if diff := cmp.Diff(normal(t, entered), apply(t, enters, h.Handle(t.Context(), enters))); diff != "" {
 		t.Errorf("what enters (-want +got):\n%s", diff)
 	}
+	for name, status := range map[string]string{
+		"ended":   "\nstatus: {conditions: [{type: Complete, status: 'True'}]}",
+		"started": "\nstatus: {startTime: '2026-01-02T03:04:05Z'}",
+	} {
+		late := request(t, suspend(plainJob)+status, suspend(outside)+status)
+		got := apply(t, late, h.Handle(t.Context(), late))
+		if strings.Contains(got, "42") || strings.Contains(got, "mutated") || !strings.Contains(got, "note: mine\n") {
+			t.Errorf("one that has %s is mutated, though its template is immutable:\n%s", name, got)
+		}
+	}
 	other := strings.Replace(suspend(plainJob), "queue: q}", "queue: q, holdshort.dev/state: queued}", 1)
 	edited := request(t, strings.Replace(other, "app: x", "app: y", 1), other)
 	if got := apply(t, edited, h.Handle(t.Context(), edited)); strings.Contains(got, "42") {

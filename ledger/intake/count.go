@@ -33,7 +33,7 @@ func parallelism(job *batchv1.Job) int64 {
 // until the first success and from then on only what still runs.
 func wantActive(job *batchv1.Job) int64 {
 	switch {
-	case finished(job), job.DeletionTimestamp != nil:
+	case Finished(job), job.DeletionTimestamp != nil:
 		return 0
 	case job.Spec.Completions != nil:
 		return min(parallelism(job), remaining(job, int64(*job.Spec.Completions)))
@@ -67,9 +67,9 @@ func succeeded(job *batchv1.Job) int64 {
 	return count
 }
 
-// finished tells whether the Job is over, or will be as soon as its pods are
+// Finished tells whether the Job is over, or will be as soon as its pods are
 // gone: no new pod is made in either case.
-func finished(job *batchv1.Job) bool {
+func Finished(job *batchv1.Job) bool {
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue

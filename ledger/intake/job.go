@@ -73,7 +73,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		PodSets:         []demand.PodSet{set},
 		Problem:         problem,
 		Suspended:       suspended(job),
-		Finished:        finished(job),
+		Finished:        Finished(job),
 		Deleting:        job.DeletionTimestamp != nil,
 		HeldByOwner:     Held(job.Annotations),
 		Bypass:          bypass(job),
