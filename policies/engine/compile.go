@@ -144,11 +144,15 @@ func (b *build) checkConfig() []Problem {
 		return []Problem{{Code: CodeData, Message: "holdshort.config: " + err.Error()}}
 	}
 	var problems []Problem
-	for _, p := range decode(nil, value, &b.config) {
+	found := decode(nil, value, &b.config)
+	for _, p := range found[:min(len(found), mostPlaced)] {
 		problems = append(problems, b.inData(CodeData, p))
 	}
 	return problems
 }
+
+// mostPlaced problems are looked for in the text: each is a search, and few are told.
+const mostPlaced = 1000
 
 func (b *build) configValue() (any, bool) {
 	top, ok := b.doc.root["holdshort"].(map[string]any)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/open-policy-agent/opa/v1/util"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -78,12 +77,8 @@ func readDataFile(name string, content []byte) (*yaml.Node, any, *Problem) {
 	if problem := repeated(name, &node); problem != nil {
 		return nil, nil, problem
 	}
-	// The same conversion as in OPA's own tools, so that they see the same data.
-	var value any
-	if err := util.Unmarshal(content, &value); err != nil {
-		return nil, nil, yamlProblem(name, err)
-	}
-	return &node, value, nil
+	value, problem := dataValue(name, content, &node)
+	return &node, value, problem
 }
 
 // repeated finds a key that an object has twice, of which the last would win.

@@ -118,8 +118,13 @@ func sortProblems(problems []Problem) {
 
 // quoteLines fills in the source lines.
 func quoteLines(problems []Problem, files map[string][]byte) {
+	split := map[string][]string{}
 	for i, p := range problems {
-		lines := strings.Split(string(files[p.File]), "\n")
+		lines, done := split[p.File]
+		if !done {
+			lines = strings.Split(string(files[p.File]), "\n")
+			split[p.File] = lines
+		}
 		if p.Row > 0 && p.Row <= len(lines) {
 			problems[i].Line = strings.TrimRight(lines[p.Row-1], "\r")
 		}
