@@ -150,14 +150,14 @@ func TestWhatStockOPABuildsAndSignsIsTaken(t *testing.T) {
 		}
 
 		restart(t, ctx, s, append(from, keys...)...)
-		becomes(t, ctx, s, errors, "the bundle is not signed, and a signature is required")
+		becomes(t, ctx, s, errors, "no signature, and one is required")
 		served.Store(stock.build("signed", signed(right)...))
 		becomes(t, ctx, s, active, `revision "signed" True`)
 		good := activeDigest(t, ctx, s.Env)
 		served.Store(stock.build("forged", signed(wrong)...))
 		becomes(t, ctx, s, errors, "the signature does not hold with key release")
 		served.Store(stock.build("unsigned"))
-		becomes(t, ctx, s, errors, "the bundle is not signed, and a signature is required")
+		becomes(t, ctx, s, errors, "no signature, and one is required")
 		if now := activeDigest(t, ctx, s.Env); now != good {
 			t.Errorf("in force is %s, want the signed %s still", now, good)
 		}
