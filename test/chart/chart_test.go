@@ -270,6 +270,20 @@ func TestTheDeploymentIsRestrictedAndItsFlagsExist(t *testing.T) {
 	}
 }
 
+func TestTheGarbageIsCollectedBelowTheMemoryLimit(t *testing.T) {
+	for limit, want := range map[string]any{"1Gi": "921MiB", "512Mi": "460MiB", "1G": nil, "": nil} {
+		container := field(t, render(t, "holdshort", "ns", "--set", "manager.resources.limits.memory="+limit)["Deployment/holdshort"],
+			"spec", "template", "spec", "containers").([]any)[0].(map[string]any)
+		var got any
+		if env, there := container["env"].([]any); there {
+			got = env[0].(map[string]any)["value"]
+		}
+		if got != want {
+			t.Errorf("with a limit of %q GOMEMLIMIT is %v, want %v", limit, got, want)
+		}
+	}
+}
+
 func TestWithoutAPolicyTheStarterIsInForce(t *testing.T) {
 	data := field(t, render(t, "holdshort", "ns")["ConfigMap/holdshort-policy"], "data").(map[string]any)
 	got := strings.TrimSpace(data["data.yaml"].(string))

@@ -70,6 +70,14 @@ older one keeps reporting its own.
 {{- end -}}
 {{- end -}}
 
+{{/* Nine tenths of the memory limit, if there is one in Mi or Gi. */}}
+{{- define "holdshort.memoryTarget" -}}
+{{- $limit := dig "limits" "memory" "" (default dict .Values.manager.resources) | toString -}}
+{{- if regexMatch "^[0-9]+Gi$" $limit -}}{{- printf "%dMiB" (div (mul (trimSuffix "Gi" $limit | int64) 9216) 10) -}}
+{{- else if regexMatch "^[0-9]+Mi$" $limit -}}{{- printf "%dMiB" (div (mul (trimSuffix "Mi" $limit | int64) 9) 10) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The manager's arguments about where the policy comes from. */}}
 {{- define "holdshort.policyArgs" -}}
 {{- with .Values.policy.configMaps }}

@@ -68,12 +68,12 @@ func RunParts(ctx context.Context, parts *engine.Parts, o Options) (*Report, *as
 				return nil, nil, fmt.Errorf("testing the policy: %w", err)
 			}
 			t, ok := testOf(rule)
-			if ok && (o.Run == nil || o.Run.MatchString(t.ref)) {
+			if ok && (o.Run == nil || o.Run.MatchString(t.ref)) && !r.stuck {
 				report.Results = append(report.Results, r.run(limited, t)...)
 			}
 		}
 	}
-	if o.Coverage {
+	if o.Coverage && !r.stuck {
 		report.Coverage = r.reached.coverage(parts)
 	}
 	return report, r.compiler, nil
@@ -92,6 +92,7 @@ type runner struct {
 	store    storage.Store
 	timeout  time.Duration
 	reached  *reached // nil: not counted
+	stuck    bool     // a test still runs, and may write into what it was given
 }
 
 // newRunner compiles rules and tests. OPA's own runner does it, since it makes
@@ -176,7 +177,10 @@ func (r *runner) run(ctx context.Context, t test) []Result {
 	}
 	begun := time.Now()
 	value, err := r.eval(ctx, t, &output, tracers)
-	result.Duration, result.Output = time.Since(begun), strings.TrimSpace(output.String())
+	result.Duration = time.Since(begun)
+	if !r.stuck {
+		result.Output = strings.TrimSpace(output.String())
+	}
 	switch {
 	case err != nil:
 		result.Outcome = Broken
@@ -192,14 +196,26 @@ func (r *runner) run(ctx context.Context, t test) []Result {
 }
 
 // eval is the value of a test; nil if it is undefined.
-func (r *runner) eval(ctx context.Context, t test, output *bytes.Buffer, tracers []topdown.QueryTracer, more ...rego.EvalOption) (value any, err error) {
+func (r *runner) eval(ctx context.Context, t test, output *bytes.Buffer, tracers []topdown.QueryTracer, more ...rego.EvalOption) (any, error) {
+	var said struct {
+		value any
+		err   error
+	}
+	err := engine.Bounded(ctx, r.timeout, func(cancel topdown.Cancel) {
+		said.value, said.err = r.ask(ctx, t, output, tracers, append(more, rego.EvalExternalCancel(cancel)))
+	})
+	if r.stuck = r.stuck || errors.As(err, new(engine.StuckError)); err != nil {
+		return nil, err
+	}
+	return said.value, said.err
+}
+
+func (r *runner) ask(ctx context.Context, t test, output *bytes.Buffer, tracers []topdown.QueryTracer, more []rego.EvalOption) (value any, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			value, err = nil, fmt.Errorf("panic: %v", caught)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	query, err := rego.New(rego.Store(r.store), rego.Compiler(r.compiler), rego.Query(t.ref),
 		rego.StrictBuiltinErrors(true), rego.PrintHook(topdown.NewPrintHook(output))).PrepareForEval(ctx)
 	if err != nil {
@@ -217,6 +233,12 @@ func (r *runner) eval(ctx context.Context, t test, output *bytes.Buffer, tracers
 
 // explain says why a test gave no answer.
 func (r *runner) explain(ctx context.Context, err error) (message, try string) {
+	if errors.As(err, new(engine.MemoryError)) {
+		return err.Error(), "smaller values in the test, or a rule that counts or looks up instead of collecting"
+	}
+	if errors.As(err, new(engine.StuckError)) {
+		return fmt.Sprintf("took longer than %s and %v; the tests after it are not run", r.timeout, err), "smaller numbers in the test"
+	}
 	if topdown.IsCancel(err) || errors.Is(err, context.DeadlineExceeded) {
 		var all allTooLong
 		if errors.As(context.Cause(ctx), &all) {

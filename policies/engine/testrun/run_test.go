@@ -233,3 +233,20 @@ func TestAFailureSaysWhatDidNotHold(t *testing.T) {
 		t.Errorf("failures (-want +got)\n%s", diff)
 	}
 }
+
+// Six of them took one and a half GiB, each until its time was up.
+func TestTestsThatFillTheMemoryAreStopped(t *testing.T) {
+	greedy := " if {\n\ts := \"" + strings.Repeat("a", 400) + "\"\n\tx := [concat(\"\", [s, sprintf(\"%d\", [i])]) | some i in numbers.range(1, 100000000)]\n\tcount(x) == 0\n}\n\n"
+	report, err := Run(t.Context(), bundleOf(rules, "test_one"+greedy+"test_two"+greedy+"test_small if 1 == 1\n"), Options{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Results {
+		if r.Name == "test_small" && r.Outcome != Pass || r.Name != "test_small" && !strings.Contains(r.Message, "of memory and was stopped") {
+			t.Errorf("%s ended as %s: %s; want that the others took too much memory, and that it passes", r.Name, r.Outcome, r.Message)
+		}
+	}
+	if len(report.Results) != 3 {
+		t.Errorf("%d results, want 3", len(report.Results))
+	}
+}
