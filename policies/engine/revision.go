@@ -176,6 +176,7 @@ func (r *Revision) reason(f field, element *ast.Term) (policies.Reason, error) {
 		return policies.Reason{}, &EvalError{Entrypoint: f.path(), Code: EvalType, At: at,
 			Message: "a reason needs a code and a message"}
 	}
+	reason.Code, reason.Message, reason.Docs = plainText(reason.Code), plainText(reason.Message), plainText(reason.Docs)
 	reason.RuleAt = at
 	return reason, nil
 }
