@@ -39,14 +39,22 @@ func NotMutates(key string) string {
 	case strings.HasPrefix(key, Prefix):
 		return "keys with " + Prefix + " are not the policy's to write"
 	case ofKubernetes(key):
-		return "Kubernetes itself writes this key"
+		return "Kubernetes itself writes or reads this key"
 	}
 	return ""
 }
 
 // ofKubernetes: by these the Job controller knows its pods, kubectl what was
-// applied, and the API server pods that are not what they seem.
+// applied, and the API server pods that are not what they seem. Of the rest it reads
+// the values, and refuses pods for them.
 func ofKubernetes(key string) bool {
-	return strings.HasPrefix(key, "batch.kubernetes.io/") || slices.Contains([]string{"controller-uid", "job-name",
+	for _, prefix := range []string{"batch.kubernetes.io/", "controller.kubernetes.io/", "scheduler.alpha.kubernetes.io/",
+		"seccomp.security.alpha.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/",
+		"container.apparmor.security.beta.kubernetes.io/"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"controller-uid", "job-name",
 		"kubernetes.io/config.mirror", "kubernetes.io/config.source", "kubectl.kubernetes.io/last-applied-configuration"}, key)
 }

@@ -63,12 +63,18 @@ func checkMutation(name string, m policies.Mutation) []fieldProblem {
 	case "labels":
 		v.writable(path, m.Labels)
 		v.labelValues(path, m.Labels)
+		v.bounded(path, m.Labels)
 	case "annotations":
 		v.writable(path, m.Annotations)
+		v.bounded(path, m.Annotations)
 	case "nodeSelector":
 		v.keys(path, m.NodeSelector)
 		v.labelValues(path, m.NodeSelector)
+		v.bounded(path, m.NodeSelector)
 	case "tolerations":
+		if n := len(m.Tolerations); n > mutatedKeysMax {
+			v.fail(path, "fewer", "%d are more than the %d that a Job is given", n, mutatedKeysMax)
+		}
 		for i, t := range m.Tolerations {
 			v.toleration(path.at(i), t)
 			if t.Key != "" {
@@ -87,6 +93,25 @@ func checkMutation(name string, m policies.Mutation) []fieldProblem {
 		}
 	}
 	return v.problems
+}
+
+// A Job has room for 256 KiB of annotations, and for 1000 keys of each kind in a
+// queue. It gets each text as its own, its template's, and twice in the record of
+// that, where a character may be written as six.
+const mutatedKeysMax, mutatedBytesMax = 100, 8 << 10
+
+// bounded leaves most of the room to the Job's user, who would be blamed else.
+func (v *validator) bounded(path fieldPath, texts map[string]string) {
+	size := 0
+	for key, text := range texts {
+		size += len(key) + len(text)
+	}
+	switch {
+	case len(texts) > mutatedKeysMax:
+		v.fail(path, "fewer", "%d keys are more than the %d that a Job is given", len(texts), mutatedKeysMax)
+	case size > mutatedBytesMax:
+		v.fail(path, "shorter texts", "%d bytes are more than the %d that a Job is given", size, mutatedBytesMax)
+	}
 }
 
 // writable: keys of labels and annotations that are somebody else's.
