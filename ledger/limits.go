@@ -17,9 +17,11 @@ const (
 	askBudget = 100 * time.Millisecond
 	// judgeBudget is the same for judging the Jobs that changed.
 	judgeBudget = 500 * time.Millisecond
+	// slowJudge is what is slow: such a Job is judged after the others.
+	slowJudge = 20 * time.Millisecond
 	// holdStands is how long a "no" of a hold rule stands before it is asked
-	// again, and failedHoldStands if it failed or was too slow.
-	holdStands, failedHoldStands = 2 * time.Second, 30 * time.Second
+	// again, and failedStands if a rule, of hold or others, failed or was too slow.
+	holdStands, failedStands = 2 * time.Second, 30 * time.Second
 	// holdUnchanged is how long a "no" stands of a hold rule that reads nothing but
 	// the workload, if that stays the same.
 	holdUnchanged = time.Hour

@@ -51,6 +51,7 @@ type Loop struct {
 	jobs      map[types.UID]*tracked
 	stale     map[types.UID]*tracked  // to be judged again
 	refused   map[types.UID]*tracked  // by the API server, not long ago
+	late      map[types.UID]*tracked  // of whom a rule took too long, not long ago
 	ghosts    map[types.UID]time.Time // pods that count as holding devices till then
 	world     world
 	standing  standing
@@ -85,6 +86,7 @@ func New(o Options) *Loop {
 		jobs:    map[types.UID]*tracked{},
 		stale:   map[types.UID]*tracked{},
 		refused: map[types.UID]*tracked{},
+		late:    map[types.UID]*tracked{},
 		ghosts:  map[types.UID]time.Time{},
 		world:   newWorld(),
 		standing: standing{

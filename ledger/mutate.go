@@ -14,8 +14,8 @@ import (
 // said before, or another policy did, is not its own to build on. A Job that runs
 // stays as it is.
 func (l *Loop) mutate(ctx context.Context, revision *engine.Revision, t *tracked) {
-	t.mutateFails = nil
 	if !t.job.Suspended {
+		t.mutated = mutated{}
 		return
 	}
 	if t.wants != t.raw {
@@ -23,24 +23,41 @@ func (l *Loop) mutate(ctx context.Context, revision *engine.Revision, t *tracked
 	}
 	written := intake.AsWritten(t.raw)
 	if !revision.HasMutate() && !l.Shadow.HasMutate() && written == t.raw {
+		t.mutated = mutated{}
 		return
 	}
 	in, err := l.inputOf(revision, intake.Job(written, l.env(t)).Policy, written)
 	if err != nil {
-		t.mutateFails = policyError(err)
+		t.mutated = mutated{err: err}
 		return
 	}
-	var said policies.Mutation
-	said, err = revision.Mutate(ctx, in)
-	if from := revision.Digest() + " " + revision.SameMutation(in); from != t.mutateFrom {
-		t.mutateFrom = from
+	if from := l.mutationSource(revision, t, in); from != t.mutated.from {
+		said, err := revision.Mutate(ctx, in)
+		t.mutated = mutated{from: from, said: said, err: err}
 		l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "mutate", Input: in, Mutation: said, Err: err})
 	}
-	if err != nil {
-		t.mutateFails = policyError(err)
+	if t.mutated.err != nil {
 		return
 	}
-	if job, changed := intake.Mutate(written, said); job != t.raw {
+	if job, changed := intake.Mutate(written, t.mutated.said); job != t.raw {
 		l.take(t, job, changed)
 	}
+}
+
+// mutated is what mutate said of a Job, errors included, and of what it did: it is
+// not asked again about the same.
+type mutated struct {
+	from string
+	said policies.Mutation
+	err  error
+}
+
+// mutationSource identifies everything that mutate reads of a Job. Where that is
+// not certain, it is all that there is.
+func (l *Loop) mutationSource(revision *engine.Revision, t *tracked, in *policies.Input) string {
+	same := revision.SameMutation(in)
+	if same == "" {
+		same = l.allOf(t) + " " + t.raw.ResourceVersion
+	}
+	return l.standing.of + " " + same // the shadow wants to hear, too
 }

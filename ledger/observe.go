@@ -28,12 +28,15 @@ type tracked struct {
 	job       *demand.Job
 	firstSeen time.Time // as a Job of ours
 
-	wants       *batchv1.Job // what job was read from: raw, or as mutate wants it
-	mutateFrom  string       // what mutate was asked last
-	mutateFails *reason.Reason
+	wants   *batchv1.Job // what job was read from: raw, or as mutate wants it
+	mutated mutated
 
 	verdict     decide.Outcome
 	verdictFrom verdictSource
+	judgeFails  error
+
+	slow     bool      // the policy took long over it
+	lateTill time.Time // too long: not asked again before
 
 	heldTill time.Time // a hold rule's "no" stands till then
 
@@ -235,6 +238,7 @@ func (l *Loop) dropJob(uid types.UID) {
 	}
 	delete(l.jobs, uid)
 	delete(l.refused, uid)
+	delete(l.late, uid)
 	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }

@@ -74,7 +74,7 @@ func (l *Loop) live(t *tracked) rollout.Live {
 	if why := t.verdict.Reason; why != nil {
 		live.Fails, live.Denied = why.Code == reason.PolicyError, why.Code == reason.DeniedByPolicy
 	}
-	live.Fails = live.Fails || t.mutateFails != nil
+	live.Fails = live.Fails || t.mutated.err != nil
 	if t.job.Admitted() {
 		live.Admitted, live.Queue, live.Holds = true, t.job.Reservation.Queue, holds(t.job.Reservation)
 	}

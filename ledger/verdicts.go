@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,15 +35,37 @@ func (l *Loop) judgeChanged(ctx context.Context, revision *engine.Revision, now 
 			l.stale[uid] = t
 		}
 	}
-	for uid, t := range l.stale {
-		if l.Now().Sub(now) > judgeBudget {
-			if t.job != nil && !t.job.Admitted() {
-				delete(l.standing.verdicts, string(uid)) // what was said of another state lets nobody start
-			}
-			continue
+	for uid, t := range l.late {
+		if !now.Before(t.lateTill) {
+			delete(l.late, uid)
+			t.mutated.from, t.verdictFrom = "", verdictSource{}
+			l.stale[uid] = t
 		}
-		l.judgeOne(ctx, revision, uid, t)
-		delete(l.stale, uid)
+	}
+	// Who was slow the last time comes after the others, whom it would hold up.
+	for _, slow := range []bool{false, true} {
+		for uid, t := range l.stale {
+			if t.slow == slow {
+				l.judgeInTime(ctx, revision, uid, t, now)
+			}
+		}
+	}
+}
+
+// judgeInTime judges a Job if the round has time for it; else it stays stale.
+func (l *Loop) judgeInTime(ctx context.Context, revision *engine.Revision, uid types.UID, t *tracked, now time.Time) {
+	began := l.Now()
+	if began.Sub(now) > judgeBudget {
+		if t.job != nil && !t.job.Admitted() {
+			delete(l.standing.verdicts, string(uid)) // what was said of another state lets nobody start
+		}
+		return
+	}
+	before := [...]string{t.mutated.from, t.verdictFrom.verdict}
+	l.judgeOne(ctx, revision, uid, t)
+	delete(l.stale, uid)
+	if before != [...]string{t.mutated.from, t.verdictFrom.verdict} {
+		t.slow = l.Now().Sub(began) > slowJudge // something was asked
 	}
 }
 
@@ -67,8 +90,11 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	}
 	t.verdictFrom = from
 	outcome := t.verdict
-	if t.mutateFails != nil {
-		outcome.Reason = t.mutateFails
+	if t.mutated.err != nil {
+		outcome.Reason = policyError(t.mutated.err)
+	}
+	if l.late[uid] == nil && (tooLate(t.mutated.err) || tooLate(t.judgeFails)) {
+		t.lateTill, l.late[uid] = l.Now().Add(failedStands), t
 	}
 	if l.refused[uid] != nil {
 		outcome.Reason = &reason.Reason{
@@ -101,16 +127,21 @@ func (l *Loop) verdictSource(revision *engine.Revision, t *tracked) verdictSourc
 		from.verdict, from.hold = revision.SameVerdict(in)
 	}
 	if from.verdict == "" || from.hold == "" { // not certain: all that there is counts
-		version := ""
-		if ns := l.world.namespaces[t.raw.Namespace]; ns != nil {
-			version = ns.ResourceVersion
-		}
-		from.verdict = "all " + t.job.Digest + " " + version
+		from.verdict = l.allOf(t)
 		from.hold = from.verdict
 	}
 	from.verdict = revision.Digest() + " " + from.verdict
 	from.hold = l.standing.of + " " + from.hold // the shadow wants to hear, too
 	return from
+}
+
+// allOf identifies all that there is of a Job.
+func (l *Loop) allOf(t *tracked) string {
+	version := ""
+	if ns := l.world.namespaces[t.raw.Namespace]; ns != nil {
+		version = ns.ResourceVersion
+	}
+	return "all " + t.job.Digest + " " + version
 }
 
 // judge evaluates deny, then classify. The webhook asked deny before, but it may
@@ -121,6 +152,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 		return decide.Outcome{Reason: policyError(err)}
 	}
 	verdict, err := revision.Classify(ctx, in)
+	t.judgeFails = err
 	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "classify", Input: in, Verdict: verdict, Err: err})
 	if err != nil {
 		return decide.Outcome{Reason: policyError(err)}
@@ -129,6 +161,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 		return decide.Outcome{Verdict: verdict} // deny is about being admitted
 	}
 	denied, err := revision.Deny(ctx, in)
+	t.judgeFails = err
 	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "deny", Input: in, Reasons: denied, Err: err})
 	if err != nil {
 		return decide.Outcome{Verdict: verdict, Reason: policyError(err)}
@@ -172,7 +205,7 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "hold", Input: doc, Reasons: held, Err: err})
 	switch {
 	case err != nil:
-		return l.holdStands(t, policyError(err), now.Add(failedHoldStands))
+		return l.holdStands(t, policyError(err), now.Add(failedStands))
 	case len(held) > 0:
 		return l.holdStands(t, policyReason(reason.HeldByPolicy, held), now.Add(noStands(revision)))
 	}
@@ -212,6 +245,13 @@ func (l *Loop) dropOldHolds(now time.Time) {
 			delete(l.standing.holds, uid)
 		}
 	}
+}
+
+// tooLate: the next time there may be an answer. Every other error is one of what
+// was asked.
+func tooLate(err error) bool {
+	var eval *engine.EvalError
+	return errors.As(err, &eval) && slices.Contains([]string{engine.EvalDeadline, engine.EvalMemory, engine.EvalInternal}, eval.Code)
 }
 
 func policyError(err error) *reason.Reason {
