@@ -217,18 +217,19 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), true
 	}
 	plan := decide.Plan(in)
+	began := l.Now() // what judging took is no reason to ask nobody
 	for range asksMax {
 		if len(plan.Asks) == 0 {
 			return plan
 		}
 		for _, uid := range plan.Asks {
-			if l.Now().Sub(now) > askBudget {
+			if l.Now().Sub(began) > askBudget {
 				break // slow rules hold those they are about, not everybody
 			}
 			in.Holds[uid] = l.askHold(ctx, revision, uid, plan, now)
 		}
 		plan = decide.Plan(in)
-		if l.Now().Sub(now) > askBudget {
+		if l.Now().Sub(began) > askBudget {
 			break
 		}
 	}

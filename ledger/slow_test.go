@@ -9,6 +9,14 @@ import (
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
+// holdsNever has to be asked about every Job all the same.
+const holdsNever = `package holdshort.policy
+
+import data.holdshort.lib
+
+hold contains lib.reason("team.example/Never", "never") if input.workload.name == "never"
+`
+
 // asking puts a policy into force whose deadline is short, and counts how often
 // mutate is asked about each Job; then is called each time.
 func (b *bench) asking(rego string, then func(job string)) map[string]int {
@@ -21,7 +29,7 @@ func (b *bench) asking(rego string, then func(job string)) map[string]int {
 		}
 	}})
 	_, err := policy.Activate(b.t.Context(), engine.Bundle{Source: "test", Files: map[string][]byte{
-		"data.yaml": []byte(loopPolicy), "mutate.rego": []byte(mutatePackage + rego)}})
+		"data.yaml": []byte(loopPolicy), "mutate.rego": []byte(mutatePackage + rego), "hold.rego": []byte(holdsNever)}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -86,4 +94,5 @@ func TestWhoIsSlowToJudgeComesAfterTheOthers(t *testing.T) {
 	if asked["fast"] != 1 {
 		t.Error("a slow one was asked about first, and the round had no time left")
 	}
+	b.wantAdmitted(map[string]bool{"fast": true}) // the hold rule was asked, too
 }
