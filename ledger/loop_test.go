@@ -302,6 +302,27 @@ func TestAPodElsewhereIsNotAJobsPod(t *testing.T) {
 	}
 }
 
+// refuseAll has the API server take no patch any more, and counts them.
+func (b *bench) refuseAll() *int {
+	patches := 0
+	b.answer = func() error {
+		patches++
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "full", nil)
+	}
+	return &patches
+}
+
+// stepsWithPatches takes a few rounds, after which so many were tried in all.
+func (b *bench) stepsWithPatches(want int, patches *int) {
+	b.t.Helper()
+	for range 10 {
+		b.step()
+	}
+	if *patches != want {
+		b.t.Errorf("%d patches were tried, want %d", *patches, want)
+	}
+}
+
 func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
 	b.create("first", 4)
@@ -310,24 +331,10 @@ func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
 	b.create("full", 1)
 	b.step()
 	b.now = b.now.Add(explainAfter)
-	patches := 0
-	b.answer = func() error {
-		patches++
-		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "full", nil)
-	}
-	for range 10 {
-		b.step()
-	}
-	if patches != 1 {
-		t.Errorf("%d patches at once, want 1", patches)
-	}
+	patches := b.refuseAll()
+	b.stepsWithPatches(1, patches)
 	b.now = b.now.Add(refusedPause)
-	for range 10 {
-		b.step()
-	}
-	if patches != 2 {
-		t.Errorf("%d patches after the pause, want 2", patches)
-	}
+	b.stepsWithPatches(2, patches)
 	b.answer = nil
 	first, _ := b.get("first")
 	if err := b.store.Delete(t.Context(), first); err != nil {
@@ -348,17 +355,8 @@ func TestAJobThatIsFullIsTakenBackAllTheSame(t *testing.T) {
 	b.step()
 	b.wantAdmitted(map[string]bool{"full": true})
 	b.now = b.now.Add(10 * time.Minute) // no pod was ever made
-	patches := 0
-	b.answer = func() error {
-		patches++
-		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "full", nil)
-	}
-	for range 10 {
-		b.step()
-	}
-	if patches != 1 {
-		t.Errorf("%d patches at once, want 1", patches)
-	}
+	patches := b.refuseAll()
+	b.stepsWithPatches(1, patches)
 	b.answer = nil
 	b.now = b.now.Add(refusedPause)
 	b.step()

@@ -71,7 +71,7 @@ func TestARuleOfAKindThatTheRecordedPolicyHadNoneOfIsTriedToo(t *testing.T) {
 		}
 	}
 	rule := "%s contains {\"code\": \"team.example/Big\", \"message\": \"big\"} if input.workload.name == \"big\"\n"
-	next := compile(t, fmt.Sprintf(rule, "deny")+fmt.Sprintf(rule, "hold")+fmt.Sprintf(rule, "warn"), nil)
+	next := compile(t, fmt.Sprintf(rule, "deny")+fmt.Sprintf(rule, "hold")+fmt.Sprintf(rule, "warn")+"mutate.labels[\"size\"] := \"big\"\n", nil)
 	report, err := replay.Run(t.Context(), bytes.NewReader(bytes.Join(recorder.Lines(), nil)), next)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestARuleOfAKindThatTheRecordedPolicyHadNoneOfIsTriedToo(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"newly denied": 1, "newly held": 1}, report.Kinds); diff != "" {
 		t.Errorf("what would differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"warn"}, report.Untried); diff != "" {
+	if diff := cmp.Diff([]string{"mutate", "warn"}, report.Untried); diff != "" {
 		t.Errorf("what no record is about (-want +got):\n%s", diff)
 	}
 }
