@@ -111,6 +111,7 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 		return admission.Allowed("")
 	}
 	bypassing := passes(old, job)
+	s := subject{request: req, old: old, enters: !was}
 	switch {
 	case !is:
 		leave(doc, old)
@@ -118,11 +119,10 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 	case !was:
 		j.enter(doc, old, req)
 	case !bypassing:
-		if err := putBack(doc, oldDoc, old); err != nil {
+		if s.warnings, err = putBack(doc, oldDoc, old); err != nil {
 			return unread(err)
 		}
 	}
-	s := subject{request: req, old: old, enters: !was}
 	if bypassing || collects(req) {
 		if s.enters {
 			doc.remove("metadata", "annotations", policies.AnnotationMutated)
@@ -149,7 +149,7 @@ func (j *Jobs) changed(ctx context.Context, doc *document, s subject) admission.
 	case err != nil:
 		return unread(err)
 	case !s.enters && !asksAgain(s.old, s.job):
-		return patched(doc, nil)
+		return patched(doc, s.warnings)
 	}
 	return j.judge(ctx, doc, s)
 }

@@ -15,17 +15,18 @@ import (
 
 // putBack restores what the ledger wrote and the update left out, so that a
 // manifest can be applied again (or replaced) without being refused for fields
-// that its author never saw. What the update changes on purpose stays changed.
-func putBack(doc, oldDoc *document, old *batchv1.Job) error {
+// that its author never saw. What the update changes on purpose stays changed, but
+// what the policy wants of a Job that runs; the warnings say what did not.
+func putBack(doc, oldDoc *document, old *batchv1.Job) ([]string, error) {
 	putBackKeys(doc, oldDoc, intake.LedgerLabel, "metadata", "labels")
 	putBackKeys(doc, oldDoc, intake.LedgerAnnotation, "metadata", "annotations")
 	putBackKeys(doc, oldDoc, func(key string) bool {
 		return intake.LedgerLabel(key) || key == policies.LabelQueue
 	}, "spec", "template", "metadata", "labels")
 	putBackKeys(doc, oldDoc, intake.LedgerAnnotation, "spec", "template", "metadata", "annotations")
-	putBackMutated(doc, oldDoc, old)
-	if old.Labels[policies.LabelState] != policies.StateAdmitted || suspended(old) {
-		return nil
+	warnings := putBackMutated(doc, oldDoc, old)
+	if !admitted(old) {
+		return warnings, nil
 	}
 	if doc.at("spec", "suspend") == true && !intake.Held(doc.strings("metadata", "annotations")) {
 		doc.set(false, "spec", "suspend")
@@ -33,7 +34,12 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) error {
 	if failed := string(batchv1.Failed); oldDoc.at("spec", "podReplacementPolicy") == failed {
 		doc.set(failed, "spec", "podReplacementPolicy")
 	}
-	return putBackScheduling(doc, oldDoc, old)
+	return warnings, putBackScheduling(doc, oldDoc, old)
+}
+
+// admitted: what was injected is in the template, and its pods may run.
+func admitted(old *batchv1.Job) bool {
+	return old.Labels[policies.LabelState] == policies.StateAdmitted && !suspended(old)
 }
 
 // putBackScheduling restores what the flavor injected into the pod template,
@@ -58,19 +64,29 @@ func putBackScheduling(doc, oldDoc *document, old *batchv1.Job) error {
 }
 
 // putBackMutated restores what mutate wrote into labels, annotations and
-// durations, where the update has what the user wrote in the first place, or
-// nothing. Deny and warn are then asked about the Job as it stays.
-func putBackMutated(doc, oldDoc *document, old *batchv1.Job) {
+// durations. Of a Job that runs, it stays whatever the update says: the policy is
+// asked again only when it starts anew. Of one that waits, it stays where the update
+// has what the user wrote in the first place, or nothing. One that is over is its
+// user's, but for its template, which never changes. Deny and warn are then asked
+// about the Job as it stays.
+func putBackMutated(doc, oldDoc *document, old *batchv1.Job) []string {
 	m := intake.MutatedRecord(old)
 	if m == nil {
-		return
+		return nil
+	}
+	putBackTexts(doc, oldDoc, m.PodLabels, "spec", "template", "metadata", "labels")
+	putBackTexts(doc, oldDoc, m.PodAnnotations, "spec", "template", "metadata", "annotations")
+	switch {
+	case intake.Finished(old):
+		return nil
+	case admitted(old):
+		return keepMutated(doc, oldDoc, m)
 	}
 	putBackTexts(doc, oldDoc, m.Labels, "metadata", "labels")
 	putBackTexts(doc, oldDoc, m.Annotations, "metadata", "annotations")
-	putBackTexts(doc, oldDoc, m.PodLabels, "spec", "template", "metadata", "labels")
-	putBackTexts(doc, oldDoc, m.PodAnnotations, "spec", "template", "metadata", "annotations")
 	putBackNumber(doc, oldDoc, m.ActiveDeadlineSeconds, "spec", "activeDeadlineSeconds")
 	putBackNumber(doc, oldDoc, m.TTLSecondsAfterFinished, "spec", "ttlSecondsAfterFinished")
+	return nil
 }
 
 func putBackTexts(doc, oldDoc *document, changes map[string]demand.Change[string], path ...string) {

@@ -80,6 +80,7 @@ func TestAPolicyMutatesJobsAtCreationAndAtAdmission(t *testing.T) {
 	ctx, s := scene(t, "mutate", mutatePolicy)
 	mutateScene(t, ctx, s)
 	mutatedAndApplied(t, ctx, s)
+	changedWhileItRuns(t, ctx, s, "first")
 	anotherPolicyWhileWaiting(t, ctx, s)
 }
 
@@ -167,6 +168,54 @@ func mutatedAndApplied(t *testing.T, ctx context.Context, s *stories.Scene) {
 		}
 		wantCarried(t, ctx, s, "first", byFirst(2))
 	}
+}
+
+// changedWhileItRuns: what mutate gave a Job stays while it runs, whether its user
+// says something else or removes it, and he is told; a shorter deadline is taken. The
+// Job has what byFirst says, and has it again afterwards.
+func changedWhileItRuns(t *testing.T, ctx context.Context, s *stories.Scene, name string) {
+	t.Helper()
+	before := runsStill(t, ctx, s, name)
+	want := byFirst(2)
+	const deadline, ttl, label = "activeDeadlineSeconds 7200 (only a shorter one is taken)", "ttlSecondsAfterFinished 3600", "label team.example/centre"
+	for _, c := range []struct{ patch, says string }{
+		{`{"spec":{"activeDeadlineSeconds":99998}}`, deadline},
+		{`{"spec":{"activeDeadlineSeconds":null}}`, deadline},
+		{`{"spec":{"ttlSecondsAfterFinished":5}}`, ttl},
+		{`{"spec":{"ttlSecondsAfterFinished":null}}`, ttl},
+		{`{"metadata":{"labels":{"team.example/centre":"third"}}}`, label},
+		{`{"metadata":{"labels":{"team.example/centre":null}}}`, label},
+		{`{"metadata":{"annotations":{"team.example/asked":null}}}`, "annotation team.example/asked"},
+		{`{"spec":{"activeDeadlineSeconds":60000}}`, ""}, // the manifest's own
+	} {
+		out := withWarnings(t, ctx, s, "", mergePatch(name, c.patch)...)
+		wantCarried(t, ctx, s, name, want)
+		const told = "holdshort: the policy set this, and it stays while the Job runs: "
+		if c.says == "" && strings.Contains(out, told) || !strings.Contains(out, c.says) {
+			t.Errorf("%s: kubectl says %q, want %q in it", c.patch, out, c.says)
+		}
+	}
+	_, err := s.Kubectl(ctx, mergePatch(name, `{"spec":{"activeDeadlineSeconds":7100}}`)...)
+	must(t, err)
+	want.Deadline = seconds(7100)
+	wantCarried(t, ctx, s, name, want)
+	_, err = s.Kubectl(ctx, mergePatch(name, `{"spec":{"activeDeadlineSeconds":7200}}`)...)
+	must(t, err)
+	if diff := cmp.Diff(before, runsStill(t, ctx, s, name)); diff != "" {
+		t.Errorf("the running Job is disturbed (-before +after):\n%s", diff)
+	}
+}
+
+// withWarnings is all that kubectl tells alice.
+func withWarnings(t *testing.T, ctx context.Context, s *stories.Scene, stdin string, args ...string) string {
+	t.Helper()
+	command := s.Command(ctx, cluster.Alice, append([]string{"-n", s.NS}, args...)...)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Errorf("kubectl %v: %v: %s", args, err, out)
+	}
+	return string(out)
 }
 
 // replacement is the manifest with what Kubernetes itself fills in.

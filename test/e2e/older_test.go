@@ -97,6 +97,7 @@ func TestAnOlderServer(t *testing.T) {
 		ctx, s := on(t, env, "mutate", mutatePolicy)
 		mutateScene(t, ctx, s)
 		mutatedAndApplied(t, ctx, s)
+		changedWhileItRuns(t, ctx, s, "first")
 		anotherPolicyWhileWaiting(t, ctx, s)
 	})
 	t.Run("with the manager stopped labelled Jobs are refused and others are not", func(t *testing.T) {
