@@ -77,3 +77,20 @@ func TestWhatMutateSetStaysWhileTheJobRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoSuspendsARunningJobIsToldHowToPauseIt(t *testing.T) {
+	suspends := strings.Replace(cappedJob, "suspend: false", "suspend: true", 1)
+	req := request(t, suspends, cappedJob)
+	response := handler(&fakePolicy{}).Handle(t.Context(), req)
+	if diff := cmp.Diff(normal(t, cappedJob), apply(t, req, response)); diff != "" {
+		t.Errorf("stored object (-want +got):\n%s", diff)
+	}
+	want := []string{"holdshort: spec.suspend stays false: the Job runs. Try: kubectl -n ns annotate job a holdshort.dev/hold=WHY, which pauses it"}
+	if diff := cmp.Diff(want, response.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	held := strings.Replace(suspends, "note: policy\n", "note: policy\n    holdshort.dev/hold: data\n", 1)
+	if got := handler(&fakePolicy{}).Handle(t.Context(), request(t, held, cappedJob)); len(got.Warnings) != 0 || len(got.Patches) != 0 {
+		t.Errorf("who holds it is warned %v, and gets %v", got.Warnings, got.Patches)
+	}
+}

@@ -30,6 +30,9 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) ([]string, error) {
 	}
 	if doc.at("spec", "suspend") == true && !intake.Held(doc.strings("metadata", "annotations")) {
 		doc.set(false, "spec", "suspend")
+		// Where a mutating policy is served, it undoes this before anybody could say so.
+		warnings = append(warnings, warning(fmt.Sprintf("spec.suspend stays false: the Job runs. "+
+			"Try: kubectl -n %s annotate job %s %s=WHY, which pauses it", old.Namespace, old.Name, policies.AnnotationHold)))
 	}
 	if failed := string(batchv1.Failed); oldDoc.at("spec", "podReplacementPolicy") == failed {
 		doc.set(failed, "spec", "podReplacementPolicy")

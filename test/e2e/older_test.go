@@ -46,6 +46,7 @@ func TestAnOlderServer(t *testing.T) {
 			must(t, err)
 			must(t, s.Running(ctx, "again", 1))
 		}
+		must(t, stories.Contains(withWarnings(t, ctx, s, manifest, "apply", "-f", "-"), "annotate job again holdshort.dev/hold=WHY"))
 	})
 	t.Run("nor does it with the manager stopped: it is refused, and says how to pause", func(t *testing.T) {
 		ctx, s := on(t, env, "guard", guardPolicy)
