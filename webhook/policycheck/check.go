@@ -23,8 +23,11 @@ const (
 	// deadline of one check. The API server waits a second longer: an answer in
 	// time that the edit was not checked beats none.
 	deadline = 2 * time.Second
-	// testing is how long of it the policy's own tests may take.
-	testing = time.Second
+	// testsTime is how long of it the policy's own tests may take.
+	testsTime = time.Second
+	// patience is how long one check keeps the next one waiting. It goes on beside it
+	// then, since both have to end in time.
+	patience = time.Second
 	// lag is how long the cache may take to show what was applied just before,
 	// by the same command.
 	lag = 200 * time.Millisecond
@@ -52,14 +55,14 @@ type Options struct {
 // Checker answers the API server about ConfigMaps with policy.
 type Checker struct {
 	options Options
-	busy    chan struct{} // one check at a time: compiling is the most that anybody can make us do
+	slot    *slot // one check at a time: compiling is the most that anybody can make us do
 }
 
 var _ admission.Handler = (*Checker)(nil)
 
 // New makes the handler.
 func New(options Options) *Checker {
-	return &Checker{options: options, busy: make(chan struct{}, 1)}
+	return &Checker{options: options, slot: newSlot(patience)}
 }
 
 // Handle answers one request.
@@ -88,16 +91,14 @@ func (c *Checker) Handle(ctx context.Context, req admission.Request) admission.R
 
 // inTime checks beside this goroutine, because a compilation cannot be stopped.
 func (c *Checker) inTime(ctx context.Context, change edit) admission.Response {
-	tooSlow := unchecked(fmt.Sprintf("it takes more than %v", deadline))
-	select {
-	case c.busy <- struct{}{}:
-	case <-ctx.Done():
-		return tooSlow
+	turn, err := c.slot.take(ctx)
+	if err != nil {
+		return unchecked(err.Error())
 	}
 	done := make(chan admission.Response, 1)
 	go func() {
 		defer func() {
-			<-c.busy
+			turn.end()
 			// Nothing else would catch it here, and no edit may end the manager.
 			if problem := recover(); problem != nil {
 				done <- unchecked(fmt.Sprintf("panic: %v", problem))
@@ -109,7 +110,7 @@ func (c *Checker) inTime(ctx context.Context, change edit) admission.Response {
 	case response := <-done:
 		return response
 	case <-ctx.Done():
-		return tooSlow
+		return unchecked(fmt.Sprintf("it takes more than %v", deadline))
 	}
 }
 

@@ -281,6 +281,32 @@ func TestAPanicDoesNotEndTheManager(t *testing.T) {
 }
 
 // TestTheCacheIsNotWrittenTo: what the cache hands out is everybody's.
+// stuck cannot say what the policy is made of as long as it has the edited one.
+type stuck struct {
+	configMaps
+	release <-chan struct{}
+}
+
+func (s stuck) Assemble(data map[string]map[string]string) (engine.Bundle, error) {
+	if _, is := data["stuck"]; is {
+		<-s.release
+	}
+	return s.configMaps.Assemble(data)
+}
+
+func TestAnEditWhoseCheckIsStuckKeepsNobodyFromChecking(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	c := policycheck.New(policycheck.Options{ConfigMaps: stuck{configMaps{names: []string{"stuck", "policy"}}, release}})
+	got := c.Handle(t.Context(), creation(t, configMap("stuck", files{"data.yaml": good}, "")))
+	if !got.Allowed || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "not checked: it takes more than 2s") {
+		t.Fatalf("the edit that is stuck: allowed %t, warnings %q", got.Allowed, got.Warnings)
+	}
+	if got := c.Handle(t.Context(), creation(t, configMap("policy", files{"deny.rego": syntax}, ""))); got.Allowed {
+		t.Errorf("the next one is not checked: %q", got.Warnings)
+	}
+}
+
 func TestTheCacheIsNotWrittenTo(t *testing.T) {
 	cache := map[string]files{"a": {"data.yaml": good}, "b": {"data.yaml": flavorsOnly}}
 	before := map[string]files{"a": maps.Clone(cache["a"]), "b": maps.Clone(cache["b"])}

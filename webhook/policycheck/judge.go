@@ -81,7 +81,7 @@ func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict,
 // tested is what the policy's tests have against it. They refuse no edit: rule and
 // test may lie in two ConfigMaps, which are applied one after the other.
 func (c *Checker) tested(ctx context.Context, revision *engine.Revision) []engine.Problem {
-	ctx, cancel := context.WithTimeout(ctx, testing)
+	ctx, cancel := context.WithTimeout(ctx, testsTime)
 	defer cancel()
 	report, err := testrun.Run(ctx, revision.Bundle(), testrun.Options{})
 	var bad *engine.BundleError
