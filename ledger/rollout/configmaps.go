@@ -68,10 +68,23 @@ func (c ConfigMaps) gone(name string) error {
 // Present is the data of those that count and are there, by name, and the names
 // of those that must be there and are not.
 func (c ConfigMaps) Present(ctx context.Context) (data map[string]map[string]string, missing []string, err error) {
-	data = map[string]map[string]string{}
+	found, missing, err := c.found(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	data = make(map[string]map[string]string, len(found))
+	for name, configMap := range found {
+		data[name] = configMap.Data
+	}
+	return data, missing, nil
+}
+
+// found is Present with all that the ConfigMaps have.
+func (c ConfigMaps) found(ctx context.Context) (found map[string]*corev1.ConfigMap, missing []string, err error) {
+	found = map[string]*corev1.ConfigMap{}
 	for _, name := range c.Names {
-		var found corev1.ConfigMap
-		err := c.Cache.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: name}, &found)
+		one := &corev1.ConfigMap{}
+		err := c.Cache.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: name}, one)
 		if apierrors.IsNotFound(err) {
 			missing = append(missing, name)
 			continue
@@ -79,7 +92,7 @@ func (c ConfigMaps) Present(ctx context.Context) (data map[string]map[string]str
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Namespace, name, err)
 		}
-		data[name] = found.Data
+		found[name] = one
 	}
 	if c.Selector != nil {
 		var list corev1.ConfigMapList
@@ -87,10 +100,10 @@ func (c ConfigMaps) Present(ctx context.Context) (data map[string]map[string]str
 			return nil, nil, fmt.Errorf("listing ConfigMaps in %s with %s: %w", c.Namespace, c.Selector, err)
 		}
 		for i := range list.Items {
-			data[list.Items[i].Name] = list.Items[i].Data
+			found[list.Items[i].Name] = &list.Items[i]
 		}
 	}
-	return data, missing, nil
+	return found, missing, nil
 }
 
 // Assemble makes the bundle of ConfigMaps by name, as Read does, and refuses what

@@ -184,6 +184,7 @@ func (r *Rollout) look(ctx context.Context) {
 		r.judge(ctx, bundle, held)
 	}
 	r.status.answered(r.answer)
+	r.doubt(ctx)
 	r.lookAtShadow(ctx) // beside what is in force now
 }
 

@@ -106,6 +106,30 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 	t.Run("a shadow differs, decides nothing, and is promoted", func(t *testing.T) { promoteShadow(t, ctx, s, deny) })
 }
 
+func TestAFileThatWasAddedToHelmsPolicyInPlaceIsWarnedOf(t *testing.T) {
+	ctx, s := scene(t, "roll", fmt.Sprintf(rolloutPolicy, "4"))
+	inPlace := func(value string) {
+		t.Helper()
+		_, err := s.Env.Kubectl(ctx, cluster.Admin, "-n", stories.Namespace, "patch", "configmap", policyConfigMap, "--type=merge", "-p", `{"data":{"x.rego":`+value+`}}`)
+		must(t, err)
+	}
+	warned := func(want bool) {
+		t.Helper()
+		must(t, stories.Eventually(ctx, 10*time.Second, fmt.Sprintf("x.rego is warned of: %t", want), func(ctx context.Context) (bool, string) {
+			ok, got := rolloutSays(ctx, s.Env, "{.status.active.warnings[*].at}", policyConfigMap+"/x.rego")
+			return ok == want, got
+		}))
+	}
+	warned(false)
+	inPlace(`"package holdshort.policy\n"`)
+	warned(true)
+	out := policyCommand(t, ctx, s.Env, "status")
+	must(t, stories.Contains(out, "warning: "+policyConfigMap+"/x.rego: kubectl-patch wrote it in place"))
+	must(t, stories.Contains(out, `Try: kubectl -n `+stories.Namespace+` patch configmap `+policyConfigMap+` --type=merge -p '{"data":{"x.rego":null}}'`))
+	inPlace("null") // as the warning says
+	warned(false)
+}
+
 func promoteShadow(t *testing.T, ctx context.Context, s *stories.Scene, deny string) {
 	before := activeDigest(t, ctx, s.Env)
 	// The policy in force has neither rule.

@@ -146,7 +146,11 @@ func newManager(c Config, config *rest.Config, log logr.Logger) (manager.Manager
 		return nil, err
 	}
 	watched := ledger.CacheOptions()
-	watched[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: map[string]cache.Config{c.Namespace: {}}}
+	watched[&corev1.ConfigMap{}] = cache.ByObject{
+		Namespaces: map[string]cache.Config{c.Namespace: {}},
+		// Their managed fields tell what of a policy is none of Helm's.
+		Transform: func(object any) (any, error) { return object, nil },
+	}
 	mgr, err := ctrl.NewManager(config, manager.Options{
 		Scheme: scheme, Logger: log,
 		Cache: cache.Options{
