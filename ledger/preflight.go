@@ -7,6 +7,10 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
@@ -59,17 +63,15 @@ func (l *Loop) answer(plan *decide.Result, now time.Time) {
 }
 
 func (l *Loop) live(t *tracked) rollout.Live {
-	ns, raw, wants := l.namespace(t.raw.Namespace), t.raw, t.wants
+	ns, wants := l.namespace(t.raw.Namespace), t.wants
 	live := rollout.Live{
 		Name:    t.job.Key(),
 		Input:   &policies.Input{Workload: t.job.Policy, Namespace: &ns},
 		RawJob:  func() (map[string]any, error) { return intake.RawJob(wants) },
 		Verdict: t.verdict.Verdict,
 	}
-	live.Written, live.RawWritten = live.Input, live.RawJob
-	if written := intake.AsWritten(raw); t.job.Suspended && t.wants != raw {
-		live.Written = &policies.Input{Workload: intake.Job(written, l.env(t)).Policy, Namespace: &ns}
-		live.RawWritten = func() (map[string]any, error) { return intake.RawJob(written) }
+	if t.job.Suspended {
+		l.unmutated(t, &live)
 	}
 	if why := t.verdict.Reason; why != nil {
 		live.Fails, live.Denied = why.Code == reason.PolicyError, why.Code == reason.DeniedByPolicy
@@ -79,6 +81,34 @@ func (l *Loop) live(t *tracked) rollout.Live {
 		live.Admitted, live.Queue, live.Holds = true, t.job.Reservation.Queue, holds(t.job.Reservation)
 	}
 	return live
+}
+
+// unmutated adds the Job as its user wrote it, and with whatever else may be made of it.
+func (l *Loop) unmutated(t *tracked, live *rollout.Live) {
+	written, env, ns := intake.AsWritten(t.raw), l.still(t), live.Input.Namespace
+	input := func(job *batchv1.Job) (*policies.Input, func() (map[string]any, error)) {
+		return &policies.Input{Workload: intake.Job(job, env).Policy, Namespace: ns},
+			func() (map[string]any, error) { return intake.RawJob(job) }
+	}
+	live.Written, live.RawWritten = input(written)
+	live.Given = func(m policies.Mutation) (*policies.Input, func() (map[string]any, error)) {
+		given, _ := intake.Mutate(written, m)
+		return input(given)
+	}
+}
+
+// still is env for use outside of the loop. A mutation changes neither class of a Job,
+// so those that it has now are all that is looked up.
+func (l *Loop) still(t *tracked) intake.Env {
+	env, pod := l.env(t), &t.raw.Spec.Template.Spec
+	priority := env.PriorityClass(pod.PriorityClassName)
+	var runtime *nodev1.RuntimeClass
+	if pod.RuntimeClassName != nil {
+		runtime = env.RuntimeClass(*pod.RuntimeClassName)
+	}
+	env.PriorityClass = func(string) *schedulingv1.PriorityClass { return priority }
+	env.RuntimeClass = func(string) *nodev1.RuntimeClass { return runtime }
+	return env
 }
 
 // holds is what a reservation charges, and where.

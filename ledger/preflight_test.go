@@ -57,3 +57,43 @@ func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
 		t.Errorf("the Jobs (-want +got):\n%s", diff)
 	}
 }
+
+func TestACandidateIsGivenWhatWaitsAsItsUserWroteItAndAsItWouldBe(t *testing.T) {
+	b := newMutateBench(t, mutatePackage+"labels[\"by\"] := \"active\"\n")
+	b.create("runs", 3)
+	b.step()
+	b.watch("runs")
+	b.create("waits", 2)
+	other := policies.Mutation{Labels: map[string]string{"by": "candidate"}, NodeSelector: map[string]string{"disk": "nvme"}}
+	seen := 0
+	for _, live := range b.lives() {
+		seen++
+		if live.Input.Workload.Labels["by"] != "active" {
+			t.Errorf("%s is told with labels %v", live.Name, live.Input.Workload.Labels)
+		}
+		if live.Name == "a/runs" {
+			if live.Given != nil {
+				t.Error("what runs would be given something else")
+			}
+			continue
+		}
+		given, raw := live.Given(other)
+		object, err := raw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		type carried struct {
+			Written, Given, Raw any
+			Selector            map[string]string
+		}
+		want := carried{"", "candidate", "candidate", map[string]string{"disk": "nvme"}}
+		got := carried{live.Written.Workload.Labels["by"], given.Workload.Labels["by"],
+			object["metadata"].(map[string]any)["labels"].(map[string]any)["by"], given.Workload.PodSets[0].NodeSelector}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", live.Name, diff)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d Jobs are told, want 2", seen)
+	}
+}

@@ -39,9 +39,11 @@ type Live struct {
 	Input *policies.Input
 	// RawJob makes Input.Job, for policies that read it.
 	RawJob func() (map[string]any, error)
-	// Written and RawWritten are the same without what mutate changes of it.
+	// Written and RawWritten are the same without what mutate changed of it, and Given
+	// is it with another mutation. What runs keeps what it was given: nil.
 	Written    *policies.Input
 	RawWritten func() (map[string]any, error)
+	Given      func(policies.Mutation) (in *policies.Input, raw func() (map[string]any, error))
 	// Verdict of the policy in force; Fails and Denied are what else it said.
 	Verdict       policies.Verdict
 	Fails, Denied bool
@@ -124,9 +126,9 @@ func (f *flight) job(ctx context.Context, live *Live) {
 
 // judge gives the kind of harm, if there is any that is new.
 func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdict, kind, why string) {
-	in, err := f.input(live.Input, live.RawJob)
+	in, err := f.given(ctx, live)
 	if err != nil {
-		return verdict, changeFails, err.Error()
+		return verdict, unless(live.Fails, changeFails), err.Error()
 	}
 	verdict, err = f.candidate.Classify(ctx, in)
 	if err != nil {
@@ -134,9 +136,6 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 	}
 	if live.Admitted {
 		return verdict, "", "" // neither denied nor queued any more
-	}
-	if err := f.mutate(ctx, live); err != nil {
-		return verdict, unless(live.Fails, changeFails), err.Error()
 	}
 	denied, err := f.candidate.Deny(ctx, in)
 	if err != nil {
@@ -148,7 +147,7 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 	if queue := verdict.Queue; !takes(f.candidate, queue, in.Namespace) && takes(f.old, live.Verdict.Queue, in.Namespace) {
 		return verdict, changeUnknown, fmt.Sprintf("there is no queue %q for namespace %s", queue, in.Namespace.Name)
 	}
-	if err := f.hold(ctx, live, verdict); err != nil {
+	if err := f.hold(ctx, live, in.Workload, verdict); err != nil {
 		return verdict, unless(live.Fails, changeFails), err.Error()
 	}
 	return verdict, "", ""
@@ -156,17 +155,18 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 
 // hold notes a Job that waits and that only the candidate would hold if it could
 // start now. That is no harm: a hold is meant to end.
-func (f *flight) hold(ctx context.Context, live *Live, verdict policies.Verdict) error {
+func (f *flight) hold(ctx context.Context, live *Live, given *policies.Workload, verdict policies.Verdict) error {
 	if live.Hold == nil {
 		return nil
 	}
-	ask := func(revision *engine.Revision, verdict policies.Verdict) ([]policies.Reason, error) {
+	ask := func(revision *engine.Revision, workload *policies.Workload, verdict policies.Verdict) ([]policies.Reason, error) {
 		in := *live.Hold
+		in.Workload = workload
 		in.Verdict = verdict.Input()
 		return revision.Hold(engine.Quietly(ctx), &in) // nothing depends on it, so no record has it
 	}
-	held, err := ask(f.candidate, verdict)
-	before, failed := ask(f.old, live.Verdict)
+	held, err := ask(f.candidate, given, verdict)
+	before, failed := ask(f.old, live.Hold.Workload, live.Verdict)
 	if failed != nil {
 		held, err = nil, nil // what was wrong before is not the candidate's
 	}
@@ -179,16 +179,21 @@ func (f *flight) hold(ctx context.Context, live *Live, verdict policies.Verdict)
 	return nil
 }
 
-// mutate only tells whether there is an answer.
-func (f *flight) mutate(ctx context.Context, live *Live) error {
-	if !f.candidate.HasMutate() || live.Written == nil {
-		return nil
+// given is the Job as it would be under the candidate. What waits is as its user wrote
+// it, with what the candidate's mutate wants; what the one in force wants goes with it.
+func (f *flight) given(ctx context.Context, live *Live) (*policies.Input, error) {
+	if live.Given == nil {
+		return f.input(live.Input, live.RawJob)
 	}
 	in, err := f.input(live.Written, live.RawWritten)
-	if err == nil {
-		_, err = f.candidate.Mutate(ctx, in)
+	if err != nil || !f.candidate.HasMutate() {
+		return in, err
 	}
-	return err
+	said, err := f.candidate.Mutate(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return f.input(live.Given(said))
 }
 
 // input has the raw Job, if the candidate reads it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -215,13 +216,9 @@ func TestACandidateWhoseMutateFailsHarmsTheJobsThatWaitAsTheirUsersWroteThem(t *
 	candidate := compiled(t, map[string]string{"data.yaml": twoQueues, "mutate.rego": "package holdshort.policy.mutate\n\n" +
 		"labels[\"a\"] := \"b c\" if input.workload.labels.mine\n"})
 	fine, odd, runs := waiting(t, old, "fine", "lab", ""), waiting(t, old, "odd", "lab", ""), waiting(t, old, "runs", "lab", "")
-	for _, live := range []*Live{&fine, &odd, &runs} {
-		written := *live.Input.Workload
-		if live != &fine {
-			written.Labels = map[string]string{"mine": "x"}
-		}
-		live.Written, live.RawWritten = &policies.Input{Workload: &written, Namespace: live.Input.Namespace}, live.RawJob
-	}
+	runs.Input.Workload.Labels = map[string]string{"mine": "x"}
+	asWritten(&fine, nil)
+	asWritten(&odd, map[string]string{"mine": "x"})
 	got, err := preflight(t.Context(), []Live{fine, odd, running(runs, "lab", "gpu", 2)}, old, candidate)
 	if err != nil {
 		t.Fatal(err)
@@ -229,5 +226,78 @@ func TestACandidateWhoseMutateFailsHarmsTheJobsThatWaitAsTheirUsersWroteThem(t *
 	if len(got.Changes) != 1 || got.Changes[0].Kind != changeFails || got.Changes[0].Count != 1 ||
 		!strings.Contains(got.Changes[0].Examples[0], "a/odd: mutate.rego:3: ") {
 		t.Errorf("got %+v, want that it fails for a/odd", got.Changes)
+	}
+}
+
+// asWritten makes a Job that waits one whose user wrote other labels than it has.
+func asWritten(live *Live, labels map[string]string) {
+	with := func(labels map[string]string) *policies.Input {
+		workload := *live.Input.Workload
+		workload.Labels = labels
+		return &policies.Input{Workload: &workload, Namespace: live.Input.Namespace}
+	}
+	raw := func(labels map[string]string) func() (map[string]any, error) {
+		return func() (map[string]any, error) {
+			all := map[string]any{}
+			for key, value := range labels {
+				all[key] = value
+			}
+			return map[string]any{"kind": "Job", "metadata": map[string]any{"labels": all}}, nil
+		}
+	}
+	live.Written, live.RawWritten = with(labels), raw(labels)
+	live.Given = func(m policies.Mutation) (*policies.Input, func() (map[string]any, error)) {
+		all := maps.Clone(labels)
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, m.Labels)
+		return with(all), raw(all)
+	}
+}
+
+// The policy in force labels each Job; what it wants goes when it does.
+func TestACandidateIsAskedAboutWhatWaitsAsItWouldBeUnderTheCandidate(t *testing.T) {
+	old := compiled(t, map[string]string{"data.yaml": twoQueues})
+	const deny = "package holdshort.policy\n\ndeny contains {\"code\": \"a.example/No\", \"message\": \"no\"} if "
+	const hold = "package holdshort.policy\n\nhold contains {\"code\": \"a.example/Later\", \"message\": \"later\"} if "
+	const mutate = "package holdshort.policy.mutate\n\nlabels[\"by\"] := \"candidate\"\n"
+	for _, c := range []struct {
+		name string
+		rego []string
+		want []string // kinds
+	}{
+		{"what the policy in force gave is not there", []string{deny + "input.workload.labels.by == \"active\"\n"}, nil},
+		{"nor in the raw object", []string{deny + "input.job.metadata.labels.by == \"active\"\n"}, nil},
+		{"what its user wrote is", []string{deny + "input.workload.labels.mine\n"}, []string{changeDenied}},
+		{"what the candidate gives is", []string{mutate, deny + "input.workload.labels.by == \"candidate\"\n"}, []string{changeDenied}},
+		{"and in the raw object", []string{mutate, deny + "input.job.metadata.labels.by == \"candidate\"\n"}, []string{changeDenied}},
+		{"classify reads it", []string{mutate, "package holdshort.policy\n\nclassify.priority := 7 if input.workload.labels.by == \"candidate\" else := 0\n"}, []string{changePriority}},
+		{"hold reads it", []string{mutate, hold + "input.workload.labels.by == \"candidate\"\n"}, []string{changeHeld}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string]string{"data.yaml": twoQueues}
+			for i, text := range c.rego {
+				files[fmt.Sprintf("%d.rego", i)] = text
+			}
+			waits := waiting(t, old, "waits", "lab", "")
+			waits.Input.Workload.Labels = map[string]string{"by": "active", "mine": "x"}
+			waits.RawJob = func() (map[string]any, error) {
+				return map[string]any{"metadata": map[string]any{"labels": map[string]any{"by": "active"}}}, nil
+			}
+			waits.Hold = &policies.Input{Workload: waits.Input.Workload}
+			asWritten(&waits, map[string]string{"mine": "x"})
+			got, err := preflight(t.Context(), []Live{waits}, old, compiled(t, files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []string
+			for _, change := range got.Changes {
+				kinds = append(kinds, change.Kind)
+			}
+			if diff := cmp.Diff(c.want, kinds); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
