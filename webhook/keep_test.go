@@ -37,6 +37,8 @@ func TestWhatMutateSetStaysWhileTheJobRuns(t *testing.T) {
 		{name: "a longer deadline is put back", edit: []string{"Seconds: 600", "Seconds: 99998"},
 			warned: "activeDeadlineSeconds 600 (only a shorter one is taken)"},
 		{name: "the manifest's own deadline is put back without a word", edit: []string{"Seconds: 600", "Seconds: 99999"}},
+		{name: "a deadline is put back that the manifest has just as the policy wants it", old: strings.Replace(cappedJob, `"from":99999`, `"from":600`, 1),
+			edit: []string{"Seconds: 600", "Seconds: 99998"}, warned: "activeDeadlineSeconds 600 (only a shorter one is taken)"},
 		{name: "no deadline is put back", edit: []string{"activeDeadlineSeconds: 600, ", ""},
 			warned: "activeDeadlineSeconds 600 (only a shorter one is taken)"},
 		{name: "a shorter deadline is taken", edit: []string{"Seconds: 600", "Seconds: 599"}, want: []string{"Seconds: 600", "Seconds: 599"}},

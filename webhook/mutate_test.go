@@ -44,7 +44,7 @@ spec:
     metadata: {labels: {app: x, centre: "42"}, annotations: {note: policy}}
     spec: {nodeSelector: {disk: slow}}`
 	mutatedRecord = `{"labels":{"centre":{"to":"42"}},"annotations":{"note":{"to":"policy","from":"mine"}},"podLabels":{"centre":{"to":"42"}},` +
-		`"podAnnotations":{"note":{"to":"policy"}},"ttlSecondsAfterFinished":{"to":60,"from":5}}`
+		`"podAnnotations":{"note":{"to":"policy"}},"activeDeadlineSeconds":{"to":3600,"from":3600},"ttlSecondsAfterFinished":{"to":60,"from":5}}`
 )
 
 func TestMutateWritesWhatPeopleAndDenyAreToSeeAndRecordsIt(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAJobThatEntersAQueueIsMutatedAndOneThatIsThereIsNot(t *testing.T) {
 
 func TestAnUpdateKeepsWhatMutateWroteUnlessItMeansToChangeIt(t *testing.T) {
 	admitted := strings.NewReplacer("state: queued", "state: admitted", "suspend: true", "suspend: false", "disk: slow", "disk: nvme, pool: a",
-		`"ttlSecondsAfterFinished"`, `"nodeSelector":{"disk":{"to":"nvme","from":"slow"},"pool":{"to":"a"}},"tolerations":[{"key":"fast","operator":"Exists"}],"ttlSecondsAfterFinished"`,
+		`"activeDeadlineSeconds"`, `"nodeSelector":{"disk":{"to":"nvme","from":"slow"},"pool":{"to":"a"}},"tolerations":[{"key":"fast","operator":"Exists"}],"activeDeadlineSeconds"`,
 	).Replace(mutatedJob + "\n      tolerations: [{key: fast, operator: Exists}]")
 	admitted = strings.Replace(admitted, "spec: {nodeSelector: {disk: nvme, pool: a}}\n", "spec:\n      nodeSelector: {disk: nvme, pool: a}\n", 1)
 	manifest := strings.Replace(plainJob, "spec: {active", "spec: {suspend: false, active", 1)
@@ -128,6 +128,8 @@ func TestAnUpdateKeepsWhatMutateWroteUnlessItMeansToChangeIt(t *testing.T) {
 		{"a manifest that replaces a running Job changes nothing", admitted, manifest, admitted},
 		{"one that replaces a waiting Job leaves what it will run by to the admission", mutatedJob,
 			strings.Replace(manifest, "suspend: false", "suspend: true", 1), mutatedJob},
+		{"a waiting Job loses what its user wrote just as the policy wants it when he takes it out", mutatedJob,
+			strings.Replace(mutatedJob, "  activeDeadlineSeconds: 3600\n", "", 1), strings.Replace(mutatedJob, "  activeDeadlineSeconds: 3600\n", "", 1)},
 		{"what says something else of a waiting Job is an edit", mutatedJob, third.Replace(mutatedJob), third.Replace(mutatedJob)},
 		{"of a running Job it is put back, but where it may run is left to the API server", admitted,
 			tape.Replace(third.Replace(admitted)), tape.Replace(admitted)},

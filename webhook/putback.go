@@ -98,14 +98,14 @@ func putBackTexts(doc, oldDoc *document, changes map[string]demand.Change[string
 		c := changes[key]
 		stored, is := before[key]
 		value, there := now[key]
-		if is && stored == c.To && (!there || c.From != nil && value == *c.From) {
+		if is && stored == c.To && !c.Same() && (!there || c.From != nil && value == *c.From) {
 			doc.set(c.To, append(slices.Clone(path), key)...)
 		}
 	}
 }
 
 func putBackNumber(doc, oldDoc *document, c *demand.Change[int64], path ...string) {
-	if c == nil || oldDoc.at(path...) != number(c.To) {
+	if c == nil || c.Same() || oldDoc.at(path...) != number(c.To) {
 		return
 	}
 	if now := doc.at(path...); now == nil || c.From != nil && now == number(*c.From) {

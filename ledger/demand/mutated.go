@@ -2,8 +2,8 @@ package demand
 
 import "github.com/holdshort/holdshort/policies"
 
-// Mutated is what the policy's mutate changed of a Job, in the annotation
-// holdshort.dev/mutated. The Job without it is what its user wrote, also after
+// Mutated is what the policy's mutate wants of a Job, and what was there, in the
+// annotation holdshort.dev/mutated. The Job without it is what its user wrote, also after
 // edits: what is no longer as it was changed to, is the user's again.
 type Mutated struct {
 	Labels         map[string]Change[string] `json:"labels,omitempty"`
@@ -24,7 +24,10 @@ type Change[T comparable] struct {
 	From *T `json:"from,omitempty"`
 }
 
-// Empty tells whether nothing was changed.
+// Same tells whether its user had there what was written.
+func (c Change[T]) Same() bool { return c.From != nil && *c.From == c.To }
+
+// Empty tells whether nothing is recorded.
 func (m *Mutated) Empty() bool {
 	return len(m.Labels)+len(m.Annotations)+len(m.PodLabels)+len(m.PodAnnotations)+len(m.NodeSelector)+len(m.Tolerations) == 0 &&
 		m.ActiveDeadlineSeconds == nil && m.TTLSecondsAfterFinished == nil

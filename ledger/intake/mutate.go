@@ -41,11 +41,13 @@ func AsWritten(job *batchv1.Job) *batchv1.Job {
 }
 
 // Mutate is the Job, as its user wrote it, with what a mutation changes; the
-// record says what that is, and is nil if it is nothing.
+// record says what that is, and is nil if it is nothing. It also has what the user
+// wrote just so, but for what nobody can change while the Job runs: else one who
+// guesses what the policy wants would be free to change it then.
 func Mutate(written *batchv1.Job, m policies.Mutation) (*batchv1.Job, *demand.Mutated) {
 	template := &written.Spec.Template
 	changed := &demand.Mutated{
-		Labels: changes(written.Labels, m.Labels), Annotations: changes(written.Annotations, m.Annotations),
+		Labels: all(written.Labels, m.Labels), Annotations: all(written.Annotations, m.Annotations),
 		PodLabels: changes(template.Labels, m.Labels), PodAnnotations: changes(template.Annotations, m.Annotations),
 		NodeSelector:            changes(template.Spec.NodeSelector, m.NodeSelector),
 		Tolerations:             missing(template.Spec.Tolerations, m.Tolerations),
@@ -97,22 +99,24 @@ func ownAffinity(spec *corev1.PodSpec, added demand.Injected) *corev1.Affinity {
 
 // changes leaves out what is there already.
 func changes(now, want map[string]string) map[string]demand.Change[string] {
-	var all map[string]demand.Change[string]
+	found := all(now, want)
+	maps.DeleteFunc(found, func(_ string, c demand.Change[string]) bool { return c.Same() })
+	return found
+}
+
+func all(now, want map[string]string) map[string]demand.Change[string] {
+	if len(want) == 0 {
+		return nil
+	}
+	found := make(map[string]demand.Change[string], len(want))
 	for key, to := range want {
-		from, there := now[key]
-		if there && from == to {
-			continue
-		}
-		if all == nil {
-			all = map[string]demand.Change[string]{}
-		}
 		c := demand.Change[string]{To: to}
-		if there {
+		if from, there := now[key]; there {
 			c.From = &from
 		}
-		all[key] = c
+		found[key] = c
 	}
-	return all
+	return found
 }
 
 func do(now map[string]string, changes map[string]demand.Change[string]) map[string]string {
@@ -147,7 +151,7 @@ func undo(now map[string]string, changes map[string]demand.Change[string]) map[s
 }
 
 func change[T int32 | int64](now *T, want *int64) *demand.Change[int64] {
-	if want == nil || now != nil && int64(*now) == *want {
+	if want == nil {
 		return nil
 	}
 	c := &demand.Change[int64]{To: *want}

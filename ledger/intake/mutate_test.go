@@ -72,7 +72,7 @@ spec:
 		t.Errorf("the Job (-want +got):\n%s", diff)
 	}
 	wantRecord := &demand.Mutated{
-		Labels:                  map[string]demand.Change[string]{"team": {To: "policy", From: text("mine")}, "centre": {To: "1"}},
+		Labels:                  map[string]demand.Change[string]{"team": {To: "policy", From: text("mine")}, "same": {To: "same", From: text("same")}, "centre": {To: "1"}},
 		Annotations:             map[string]demand.Change[string]{"note": {To: "policy", From: text("mine")}},
 		PodLabels:               map[string]demand.Change[string]{"team": {To: "policy", From: text("mine")}, "same": {To: "same"}, "centre": {To: "1"}},
 		PodAnnotations:          map[string]demand.Change[string]{"note": {To: "policy"}},

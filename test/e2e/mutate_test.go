@@ -204,6 +204,13 @@ func changedWhileItRuns(t *testing.T, ctx context.Context, s *stories.Scene, nam
 	if diff := cmp.Diff(before, runsStill(t, ctx, s, name)); diff != "" {
 		t.Errorf("the running Job is disturbed (-before +after):\n%s", diff)
 	}
+	_, err = s.Apply(ctx, job{name: "guessed", queue: "mutate", pods: 1, gpus: 1, spec: "  activeDeadlineSeconds: 7200\n"}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "guessed", 1))
+	must(t, stories.Contains(withWarnings(t, ctx, s, "", mergePatch("guessed", `{"spec":{"activeDeadlineSeconds":99998}}`)...), deadline))
+	wantCarried(t, ctx, s, "guessed", byFirst(1))
+	_, err = s.Kubectl(ctx, "delete", "job", "guessed")
+	must(t, err)
 }
 
 // withWarnings is all that kubectl tells alice.
