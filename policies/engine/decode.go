@@ -17,12 +17,18 @@ import (
 // decoder reads values of a policy into the contract's types, strictly: an
 // unknown key, a missing one and a wrong type are problems, all of them found in
 // one go. A struct field without omitempty or omitzero is required.
-type decoder struct{ problems []fieldProblem }
+type decoder struct {
+	problems []fieldProblem
+	// path leads to what is being read. It grows and shrinks in place, since a
+	// catalog has thousands of values and a path is told of few.
+	path    fieldPath
+	structs map[reflect.Type]structType
+}
 
 // decode reads v into the pointer into.
 func decode(path fieldPath, v ast.Value, into any) []fieldProblem {
-	d := &decoder{}
-	d.value(path, v, reflect.ValueOf(into).Elem())
+	d := &decoder{path: slices.Clone(path)}
+	d.value(v, reflect.ValueOf(into).Elem())
 	return d.problems
 }
 
@@ -30,140 +36,175 @@ func (d *decoder) fail(path fieldPath, try, format string, args ...any) {
 	d.problems = append(d.problems, fieldProblem{path, fmt.Sprintf(format, args...), try})
 }
 
-func (d *decoder) value(path fieldPath, v ast.Value, into reflect.Value) {
+// here is where the decoder is, for others to keep.
+func (d *decoder) here() fieldPath { return slices.Clone(d.path) }
+
+// below reads what is under a key or index of what is being read.
+func (d *decoder) below(segment string, v ast.Value, into reflect.Value) {
+	d.path = append(d.path, segment)
+	d.value(v, into)
+	d.path = d.path[:len(d.path)-1]
+}
+
+func (d *decoder) value(v ast.Value, into reflect.Value) {
 	switch target := into.Addr().Interface().(type) {
 	case *policies.Limit:
-		d.limit(path, v, target)
+		d.limit(v, target)
 		return
 	case *policies.OrderKey:
-		d.orderKey(path, v, target)
+		d.orderKey(v, target)
+		return
+	case *map[string]policies.Limit: // most of a catalog, so without reflection
+		d.limits(v, target)
 		return
 	}
 	switch into.Kind() {
 	case reflect.Interface: // the author's own, not ours to judge
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
-		d.value(path, v, into.Elem())
+		d.value(v, into.Elem())
 	case reflect.Struct:
-		d.object(path, v, into)
+		d.object(v, into)
 	case reflect.Map:
-		d.mapping(path, v, into)
+		d.mapping(v, into)
 	case reflect.Slice:
-		d.list(path, v, into)
+		d.list(v, into)
 	case reflect.String:
 		if s, ok := v.(ast.String); ok {
 			into.SetString(string(s))
 		} else {
-			d.wrongType(path, "a string", v)
+			d.wrongType("a string", v)
 		}
 	case reflect.Bool:
 		if b, ok := v.(ast.Boolean); ok {
 			into.SetBool(bool(b))
 		} else {
-			d.wrongType(path, "true or false", v)
+			d.wrongType("true or false", v)
 		}
 	case reflect.Int64:
-		d.integer(path, v, into)
+		d.integer(v, into)
 	default:
-		panic("the contract has a " + into.Kind().String() + " at " + path.String())
+		panic("the contract has a " + into.Kind().String() + " at " + d.path.String())
 	}
 }
 
-func (d *decoder) object(path fieldPath, v ast.Value, into reflect.Value) {
+func (d *decoder) object(v ast.Value, into reflect.Value) {
 	object, ok := v.(ast.Object)
 	if !ok {
-		d.wrongType(path, "an object", v)
+		d.wrongType("an object", v)
 		return
 	}
-	fields, names := structFields(into.Type())
-	seen := map[string]bool{}
+	known := d.structOf(into.Type())
+	seen := make([]bool, into.NumField())
 	object.Foreach(func(key, value *ast.Term) {
 		name, ok := key.Value.(ast.String)
-		index, known := fields[string(name)]
-		if !ok || !known {
-			d.unknownKey(path, key, names)
+		field, there := known.fields[string(name)]
+		if !ok || !there {
+			d.unknownKey(key, known.names)
 			return
 		}
-		seen[string(name)] = true
-		d.value(path.with(string(name)), value.Value, into.Field(index.position))
+		seen[field.position] = true
+		d.below(string(name), value.Value, into.Field(field.position))
 	})
-	for _, name := range names {
-		if fields[name].required && !seen[name] {
-			d.fail(path, "", "%s is missing", path.with(name))
+	for _, name := range known.names {
+		if field := known.fields[name]; field.required && !seen[field.position] {
+			d.fail(d.path.with(name), "", "%s is missing", d.path.with(name))
 		}
 	}
 }
 
-func (d *decoder) unknownKey(path fieldPath, key *ast.Term, known []string) {
+func (d *decoder) structOf(t reflect.Type) structType {
+	known, ok := d.structs[t]
+	if !ok {
+		if d.structs == nil {
+			d.structs = map[reflect.Type]structType{}
+		}
+		known.fields, known.names = structFields(t)
+		d.structs[t] = known
+	}
+	return known
+}
+
+func (d *decoder) unknownKey(key *ast.Term, known []string) {
 	name := keyText(key)
 	try := "one of " + strings.Join(known, ", ")
 	if guess := nearest(name, known); guess != "" {
 		try = guess
 	}
-	d.fail(path.with(name), try, "%s: unknown key", path.with(name))
+	d.fail(d.path.with(name), try, "%s: unknown key", d.path.with(name))
 }
 
-func (d *decoder) mapping(path fieldPath, v ast.Value, into reflect.Value) {
-	object, ok := v.(ast.Object)
-	if !ok {
-		d.wrongType(path, "an object", v)
-		return
-	}
-	into.Set(reflect.MakeMapWithSize(into.Type(), object.Len()))
-	object.Foreach(func(key, value *ast.Term) {
-		name, ok := key.Value.(ast.String)
-		if !ok {
-			d.fail(path, "quote it", "%s: the key %s is not a string", path, keyText(key))
-			return
-		}
-		element := reflect.New(into.Type().Elem()).Elem()
-		d.value(path.with(string(name)), value.Value, element)
-		into.SetMapIndex(reflect.ValueOf(string(name)), element)
+func (d *decoder) mapping(v ast.Value, into reflect.Value) {
+	elements := into.Type().Elem()
+	d.entries(v, func(size int) {
+		into.Set(reflect.MakeMapWithSize(into.Type(), size))
+	}, func(name string, value ast.Value) {
+		element := reflect.New(elements).Elem()
+		d.below(name, value, element)
+		into.SetMapIndex(reflect.ValueOf(name), element)
 	})
 }
 
-func (d *decoder) list(path fieldPath, v ast.Value, into reflect.Value) {
+// entries are those of an object that is to become a map.
+func (d *decoder) entries(v ast.Value, start func(size int), add func(name string, value ast.Value)) {
+	object, ok := v.(ast.Object)
+	if !ok {
+		d.wrongType("an object", v)
+		return
+	}
+	start(object.Len())
+	object.Foreach(func(key, value *ast.Term) {
+		name, ok := key.Value.(ast.String)
+		if !ok {
+			d.fail(d.here(), "quote it", "%s: the key %s is not a string", d.path, keyText(key))
+			return
+		}
+		add(string(name), value.Value)
+	})
+}
+
+func (d *decoder) list(v ast.Value, into reflect.Value) {
 	array, ok := v.(*ast.Array)
 	if !ok {
-		d.wrongType(path, "a list", v)
+		d.wrongType("a list", v)
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), array.Len(), array.Len()))
 	for i := range array.Len() {
-		d.value(path.at(i), array.Elem(i).Value, into.Index(i))
+		d.below(strconv.Itoa(i), array.Elem(i).Value, into.Index(i))
 	}
 }
 
-func (d *decoder) integer(path fieldPath, v ast.Value, into reflect.Value) {
+func (d *decoder) integer(v ast.Value, into reflect.Value) {
 	number, ok := v.(ast.Number)
 	if !ok {
-		d.wrongType(path, "a number", v)
+		d.wrongType("a number", v)
 		return
 	}
 	n, err := wholeNumber(number)
 	if err != nil {
-		d.fail(path, "", "%s: %v", path, err)
+		d.fail(d.here(), "", "%s: %v", d.path, err)
 		return
 	}
 	into.SetInt(n)
 }
 
-func (d *decoder) orderKey(path fieldPath, v ast.Value, into *policies.OrderKey) {
+func (d *decoder) orderKey(v ast.Value, into *policies.OrderKey) {
 	switch v := v.(type) {
 	case ast.String:
 		*into = policies.OrderKey{Text: string(v), IsText: true}
 	case ast.Number:
 		n, err := wholeNumber(v)
 		if err != nil {
-			d.fail(path, "", "%s: %v", path, err)
+			d.fail(d.here(), "", "%s: %v", d.path, err)
 		}
 		into.Number = n
 	default:
-		d.wrongType(path, "a number or a string", v)
+		d.wrongType("a number or a string", v)
 	}
 }
 
-func (d *decoder) wrongType(path fieldPath, want string, got ast.Value) {
+func (d *decoder) wrongType(want string, got ast.Value) {
 	try := ""
 	switch got := got.(type) {
 	case ast.String:
@@ -175,7 +216,7 @@ func (d *decoder) wrongType(path fieldPath, want string, got ast.Value) {
 			try = "{}"
 		}
 	}
-	d.fail(path, try, "%s: want %s, got %s", path, want, describe(got))
+	d.fail(d.here(), try, "%s: want %s, got %s", d.path, want, describe(got))
 }
 
 // describe is a value with its type, short enough for a message.
@@ -221,6 +262,13 @@ func boundedNumber(number ast.Number) string {
 		}
 	}
 	return text
+}
+
+// structType is what a struct of the contract takes: its fields, and their names
+// in order.
+type structType struct {
+	fields map[string]structField
+	names  []string
 }
 
 type structField struct {

@@ -10,26 +10,42 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
+// limits reads the quotas of a flavor by resource.
+func (d *decoder) limits(v ast.Value, into *map[string]policies.Limit) {
+	d.entries(v, func(size int) {
+		*into = make(map[string]policies.Limit, size)
+	}, func(name string, value ast.Value) {
+		var limit policies.Limit
+		d.path = append(d.path, name)
+		d.limit(value, &limit)
+		d.path = d.path[:len(d.path)-1]
+		(*into)[name] = limit
+	})
+}
+
 // limit reads one quota: a number, a Kubernetes quantity, or {nominal: …, …}. The
 // last part of the path is the resource, which says what the unit is.
-func (d *decoder) limit(path fieldPath, v ast.Value, into *policies.Limit) {
+func (d *decoder) limit(v ast.Value, into *policies.Limit) {
+	name := d.path[len(d.path)-1]
 	object, ok := v.(ast.Object)
 	if !ok {
-		into.Nominal = d.amount(path, path[len(path)-1], v)
+		into.Nominal = d.amount(name, v)
 		return
 	}
 	seen := map[string]int64{}
 	object.Foreach(func(key, value *ast.Term) {
-		switch name := keyText(key); name {
+		switch part := keyText(key); part {
 		case "nominal", "borrowingLimit", "lendingLimit":
-			seen[name] = d.amount(path.with(name), path[len(path)-1], value.Value)
+			d.path = append(d.path, part)
+			seen[part] = d.amount(name, value.Value)
+			d.path = d.path[:len(d.path)-1]
 		default:
-			d.unknownKey(path, key, []string{"borrowingLimit", "lendingLimit", "nominal"})
+			d.unknownKey(key, []string{"borrowingLimit", "lendingLimit", "nominal"})
 		}
 	})
 	nominal, there := seen["nominal"]
 	if !there {
-		d.fail(path, "", "%s is missing", path.with("nominal"))
+		d.fail(d.here(), "", "%s is missing", d.path.with("nominal"))
 	}
 	into.Nominal = nominal
 	into.BorrowingLimit = ifThere(seen, "borrowingLimit")
@@ -44,7 +60,7 @@ func ifThere(amounts map[string]int64, name string) *int64 {
 	return &amount
 }
 
-func (d *decoder) amount(path fieldPath, name string, v ast.Value) int64 {
+func (d *decoder) amount(name string, v ast.Value) int64 {
 	var text string
 	switch v := v.(type) {
 	case ast.Number:
@@ -52,12 +68,12 @@ func (d *decoder) amount(path fieldPath, name string, v ast.Value) int64 {
 	case ast.String:
 		text = string(v)
 	default:
-		d.wrongType(path, `an amount such as 4 or "64Gi"`, v)
+		d.wrongType(`an amount such as 4 or "64Gi"`, v)
 		return 0
 	}
 	n, err := parseAmount(name, text)
 	if err != nil {
-		d.fail(path, "", "%s: %v", path, err)
+		d.fail(d.here(), "", "%s: %v", d.path, err)
 	}
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdshort/holdshort/policies"
@@ -25,14 +26,16 @@ func (v *validator) sharing() {
 		}
 		v.weight(path, cohort.Weight)
 		for _, flavor := range slices.Sorted(maps.Keys(cohort.Quota)) {
-			v.knownFlavor(path.with("quota").with(flavor), flavor)
-			v.limits(path.with("quota").with(flavor), cohort.Quota[flavor])
+			if !v.isFlavor(flavor) {
+				v.unknownFlavor(path.with("quota").with(flavor), flavor)
+			}
+			v.limits(path.with("quota"), flavor, cohort.Quota[flavor])
 		}
 	}
 	v.cycles()
 	for i, strategy := range v.catalog.FairSharing.Strategies {
 		at := fieldPath{"fairSharing", "strategies"}
-		oneOf(v, at.at(i), strategy, policies.LessThanOrEqualToFinalShare, policies.LessThanInitialShare)
+		oneOf(v, at, strconv.Itoa(i), strategy, policies.LessThanOrEqualToFinalShare, policies.LessThanInitialShare)
 		once(v, at, i, v.catalog.FairSharing.Strategies)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Kinds)) {
@@ -82,13 +85,13 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 	}
 	v.groups(path.with("groups"), q)
 	f, at := q.Fungibility, path.with("fungibility")
-	oneOf(v, at.with("whenCanBorrow"), f.WhenCanBorrow, policies.MayStopSearch, policies.TryNextFlavor)
-	oneOf(v, at.with("whenCanPreempt"), f.WhenCanPreempt, policies.MayStopSearch, policies.TryNextFlavor)
-	oneOf(v, at.with("preference"), f.Preference, policies.BorrowingOverPreemption, policies.PreemptionOverBorrowing)
+	oneOf(v, at, "whenCanBorrow", f.WhenCanBorrow, policies.MayStopSearch, policies.TryNextFlavor)
+	oneOf(v, at, "whenCanPreempt", f.WhenCanPreempt, policies.MayStopSearch, policies.TryNextFlavor)
+	oneOf(v, at, "preference", f.Preference, policies.BorrowingOverPreemption, policies.PreemptionOverBorrowing)
 	p, at := q.Preemption, path.with("preemption")
-	oneOf(v, at.with("withinQueue"), p.WithinQueue, policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsLowerOrNewerEqual)
-	oneOf(v, at.with("reclaimWithinCohort"), p.ReclaimWithinCohort, policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsAny)
-	oneOf(v, at.with("borrowWithinCohort").with("policy"), p.BorrowWithinCohort.Policy, policies.VictimsNever, policies.VictimsLowerPriority)
+	oneOf(v, at, "withinQueue", p.WithinQueue, policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsLowerOrNewerEqual)
+	oneOf(v, at, "reclaimWithinCohort", p.ReclaimWithinCohort, policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsAny)
+	oneOf(v, at.with("borrowWithinCohort"), "policy", p.BorrowWithinCohort.Policy, policies.VictimsNever, policies.VictimsLowerPriority)
 	if q.Cohort == "" {
 		v.alone(path, q)
 	}
@@ -101,10 +104,10 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 func (v *validator) alone(path fieldPath, q policies.Queue) {
 	const try = "cohort: NAME, or leave it out"
 	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
-		for _, name := range slices.Sorted(maps.Keys(q.Quota[flavor])) {
-			if limit := q.Quota[flavor][name]; limit.BorrowingLimit != nil || limit.LendingLimit != nil {
-				v.fail(path.with("quota").with(flavor).with(name), try, "a queue without a cohort neither borrows nor lends")
-			}
+		for _, name := range sortedWhere(q.Quota[flavor], func(_ string, limit policies.Limit) bool {
+			return limit.BorrowingLimit != nil || limit.LendingLimit != nil
+		}) {
+			v.fail(path.with("quota").with(flavor).with(name), try, "a queue without a cohort neither borrows nor lends")
 		}
 	}
 	if q.Preemption.ReclaimWithinCohort != "" || q.Preemption.BorrowWithinCohort.Policy != "" {
@@ -117,8 +120,8 @@ func (v *validator) budget(path fieldPath, b policies.Budget) {
 		v.resourceName(path.with("hours").with(name), name)
 		v.atLeast(path.with("hours").with(name), b.Hours[name], 0)
 	}
-	oneOf(v, path.with("period"), b.Period, policies.Day, policies.Week, policies.Month)
-	oneOf(v, path.with("per"), b.Per, policies.BudgetOfQueue, policies.BudgetOfUser)
+	oneOf(v, path, "period", b.Period, policies.Day, policies.Week, policies.Month)
+	oneOf(v, path, "per", b.Per, policies.BudgetOfQueue, policies.BudgetOfUser)
 }
 
 // groups must divide the queue's quota: each resource in one group, and no quota

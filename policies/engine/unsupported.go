@@ -18,7 +18,9 @@ func (v *validator) unsupported() {
 		q, path := v.catalog.Queues[name], fieldPath{"queues", name}
 		v.unsupportedLimits(path, q)
 		for _, f := range queueFeatures(q) {
-			v.notYet(said, f.used, path.with(f.key), f.instead)
+			if f.used {
+				v.notYet(said, true, path.with(f.key), f.instead)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Flavors)) {
@@ -38,11 +40,14 @@ func (v *validator) unsupported() {
 // notYet warns of the first place of a feature: what comes last in its path but
 // names.
 func (v *validator) notYet(said map[string]bool, used bool, path fieldPath, instead string) {
+	if !used {
+		return
+	}
 	feature := path[0] + "." + path[len(path)-1]
 	if path[0] == "cohorts" {
 		feature = path[0]
 	}
-	if !used || said[feature] {
+	if said[feature] {
 		return
 	}
 	said[feature] = true

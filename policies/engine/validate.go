@@ -18,6 +18,8 @@ type validator struct {
 	warnings []fieldProblem
 	name     *regexp.Regexp
 	resource *regexp.Regexp
+	// matched are names of resources that are right: every queue has the same few.
+	matched map[string]bool
 }
 
 // mostSeconds keeps durations far from where nanoseconds overflow.
@@ -26,6 +28,7 @@ const mostSeconds = 10 * 365 * 24 * 3600
 func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
 	v := &validator{
 		catalog:  catalog,
+		matched:  map[string]bool{},
 		name:     regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`),
 		resource: regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`),
 	}
@@ -36,7 +39,7 @@ func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
 		v.queue(fieldPath{"queues", name}, name, catalog.Queues[name])
 	}
 	v.sharing()
-	oneOf(v, fieldPath{"unreserved"}, catalog.Unreserved, policies.UnreservedCharge, policies.UnreservedSuspend)
+	oneOf(v, nil, "unreserved", catalog.Unreserved, policies.UnreservedCharge, policies.UnreservedSuspend)
 	v.patterns(fieldPath{"resources", "unlimited"}, catalog.Resources.Unlimited)
 	v.patterns(fieldPath{"resources", "ignored"}, catalog.Resources.Ignored)
 	v.conversions(fieldPath{"resources", "conversions"}, catalog.Resources.Conversions)
@@ -64,23 +67,26 @@ func (v *validator) queue(path fieldPath, name string, q policies.Queue) {
 		v.fail(path.with("flavors"), "the names of flavors, in order of preference", "a queue needs a flavor")
 	}
 	for i, flavor := range q.Flavors {
-		at := path.with("flavors").at(i)
-		v.knownFlavor(at, flavor)
+		if !v.isFlavor(flavor) {
+			v.unknownFlavor(path.with("flavors").at(i), flavor)
+		}
 		if slices.Index(q.Flavors, flavor) < i {
-			v.fail(at, "name each flavor once", "%s is there twice", strconv.Quote(flavor))
+			v.fail(path.with("flavors").at(i), "name each flavor once", "%s is there twice", strconv.Quote(flavor))
 		}
 	}
+	quotas := path.with("quota")
 	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
-		v.quota(path.with("quota").with(flavor), flavor, q)
+		v.quota(quotas, flavor, q)
 	}
-	oneOf(v, path.with("strategy"), q.Strategy, policies.BestEffortFIFO, policies.StrictFIFO, policies.Backfill)
-	v.seconds(path.with("placementTimeoutSeconds"), q.PlacementTimeoutSeconds)
-	v.seconds(path.with("podsReadyTimeoutSeconds"), q.PodsReadyTimeoutSeconds)
-	v.seconds(path.with("recoveryTimeoutSeconds"), q.RecoveryTimeoutSeconds)
-	v.seconds(path.with("backoff").with("baseSeconds"), q.Backoff.BaseSeconds)
-	v.seconds(path.with("backoff").with("maxSeconds"), q.Backoff.MaxSeconds)
+	oneOf(v, path, "strategy", q.Strategy, policies.BestEffortFIFO, policies.StrictFIFO, policies.Backfill)
+	v.seconds(path, "placementTimeoutSeconds", q.PlacementTimeoutSeconds)
+	v.seconds(path, "podsReadyTimeoutSeconds", q.PodsReadyTimeoutSeconds)
+	v.seconds(path, "recoveryTimeoutSeconds", q.RecoveryTimeoutSeconds)
+	backoff := path.with("backoff")
+	v.seconds(backoff, "baseSeconds", q.Backoff.BaseSeconds)
+	v.seconds(backoff, "maxSeconds", q.Backoff.MaxSeconds)
 	if most := q.Backoff.MaxSeconds; most > 0 && most < q.Backoff.BaseSeconds {
-		v.fail(path.with("backoff"), "", "maxSeconds %d is below baseSeconds %d", most, q.Backoff.BaseSeconds)
+		v.fail(backoff, "", "maxSeconds %d is below baseSeconds %d", most, q.Backoff.BaseSeconds)
 	}
 	v.namespaces(path.with("namespaces"), q.Namespaces)
 	v.share(path, q)
@@ -95,10 +101,12 @@ func (v *validator) namespaces(path fieldPath, rule policies.NamespaceRule) {
 	}
 }
 
-func (v *validator) knownFlavor(path fieldPath, flavor string) {
-	if _, ok := v.catalog.Flavors[flavor]; ok {
-		return
-	}
+func (v *validator) isFlavor(name string) bool {
+	_, ok := v.catalog.Flavors[name]
+	return ok
+}
+
+func (v *validator) unknownFlavor(path fieldPath, flavor string) {
 	known := slices.Sorted(maps.Keys(v.catalog.Flavors))
 	if len(known) == 0 {
 		v.fail(path, "add it under flavors", "there is no flavor %q", flavor)
@@ -115,27 +123,51 @@ func oneOfThese(word string, candidates []string) string {
 	return "one of " + strings.Join(candidates, ", ")
 }
 
-func (v *validator) quota(path fieldPath, flavor string, q policies.Queue) {
+func (v *validator) quota(parent fieldPath, flavor string, q policies.Queue) {
 	if !slices.Contains(q.Flavors, flavor) {
-		if _, exists := v.catalog.Flavors[flavor]; !exists {
-			v.knownFlavor(path, flavor)
+		if !v.isFlavor(flavor) {
+			v.unknownFlavor(parent.with(flavor), flavor)
 			return
 		}
-		v.fail(path, "add "+flavor+" to the queue's flavors", "a quota of a flavor that the queue does not list")
+		v.fail(parent.with(flavor), "add "+flavor+" to the queue's flavors", "a quota of a flavor that the queue does not list")
 	}
-	v.limits(path, q.Quota[flavor])
+	v.limits(parent, flavor, q.Quota[flavor])
 }
 
-func (v *validator) limits(path fieldPath, limits map[string]policies.Limit) {
-	for _, name := range slices.Sorted(maps.Keys(limits)) {
-		v.resourceName(path.with(name), name)
+func (v *validator) limits(parent fieldPath, flavor string, limits map[string]policies.Limit) {
+	for _, name := range sortedWhere(limits, func(name string, _ policies.Limit) bool { return !v.isResource(name) }) {
+		v.notResource(parent.with(flavor).with(name), name)
 	}
+}
+
+// sortedWhere are the keys of what is to be told of: in most catalogs none, so
+// that none are sorted.
+func sortedWhere[T any](all map[string]T, wanted func(name string, value T) bool) []string {
+	var some []string
+	for name, value := range all {
+		if wanted(name, value) {
+			some = append(some, name)
+		}
+	}
+	slices.Sort(some)
+	return some
+}
+
+func (v *validator) isResource(name string) bool {
+	if !v.matched[name] {
+		v.matched[name] = v.resource.MatchString(name)
+	}
+	return v.matched[name]
 }
 
 func (v *validator) resourceName(path fieldPath, name string) {
-	if !v.resource.MatchString(name) {
-		v.fail(path, "", "%q cannot be the name of a resource", name)
+	if !v.isResource(name) {
+		v.notResource(path, name)
 	}
+}
+
+func (v *validator) notResource(path fieldPath, name string) {
+	v.fail(path, "", "%q cannot be the name of a resource", name)
 }
 
 func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
@@ -147,7 +179,7 @@ func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
 	}
 	for i, taint := range f.Taints {
 		at := path.with("taints").at(i)
-		oneOf(v, at.with("effect"), taint.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
+		oneOf(v, at, "effect", taint.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
 		if !v.resource.MatchString(taint.Key) {
 			v.fail(at.with("key"), "", "%q cannot be the key of a taint", taint.Key)
 		}
@@ -155,8 +187,8 @@ func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
 	for i, toleration := range f.Tolerations {
 		v.toleration(path.with("tolerations").at(i), toleration)
 	}
-	oneOf(v, path.with("verify"), f.Verify, policies.VerifyNodes, policies.VerifyNone)
-	oneOf(v, path.with("placement"), f.Placement, policies.PlacementPool, policies.PlacementExact)
+	oneOf(v, path, "verify", f.Verify, policies.VerifyNodes, policies.VerifyNone)
+	oneOf(v, path, "placement", f.Placement, policies.PlacementPool, policies.PlacementExact)
 	v.atLeast(path.with("elastic").with("max"), f.Elastic.Max, 0)
 	for i, key := range f.Topology {
 		if !v.resource.MatchString(key) {
@@ -167,9 +199,9 @@ func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
 }
 
 func (v *validator) toleration(path fieldPath, t policies.Toleration) {
-	oneOf(v, path.with("operator"), t.Operator, "Equal", "Exists")
+	oneOf(v, path, "operator", t.Operator, "Equal", "Exists")
 	if t.Effect != "" {
-		oneOf(v, path.with("effect"), t.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
+		oneOf(v, path, "effect", t.Effect, "NoSchedule", "PreferNoSchedule", "NoExecute")
 	}
 	if t.Operator == "Exists" && t.Value != "" {
 		v.fail(path.with("value"), "leave it out, or operator: Equal", "Exists takes no value")
@@ -182,9 +214,9 @@ func (v *validator) toleration(path fieldPath, t policies.Toleration) {
 	}
 }
 
-func (v *validator) seconds(path fieldPath, n int64) {
+func (v *validator) seconds(parent fieldPath, key string, n int64) {
 	if n < 0 || n > mostSeconds {
-		v.fail(path, "0 (the default) or a number of seconds", "%d is no duration", n)
+		v.fail(parent.with(key), "0 (the default) or a number of seconds", "%d is no duration", n)
 	}
 }
 
@@ -196,14 +228,15 @@ func (v *validator) patterns(path fieldPath, patterns []string) {
 	}
 }
 
-// oneOf checks an enumeration; empty stands for the default where there is one.
-func oneOf[T ~string](v *validator, path fieldPath, got T, allowed ...T) {
-	if slices.Contains(allowed, got) || got == "" && path[len(path)-1] != "effect" {
+// oneOf checks an enumeration under a key; empty stands for the default where
+// there is one.
+func oneOf[T ~string](v *validator, parent fieldPath, key string, got T, allowed ...T) {
+	if slices.Contains(allowed, got) || got == "" && key != "effect" {
 		return
 	}
 	words := make([]string, len(allowed))
 	for i, word := range allowed {
 		words[i] = string(word)
 	}
-	v.fail(path, oneOfThese(string(got), words), "unknown value %q", string(got))
+	v.fail(parent.with(key), oneOfThese(string(got), words), "unknown value %q", string(got))
 }
