@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -17,7 +16,7 @@ type said struct {
 	ownUser  bool // a rule says whom usage is counted to
 	mutation policies.Mutation
 	reasons  []policies.Reason
-	raw      ast.Object // as the query gave it; kept for records only
+	raw      answers // as the query gave them; kept for records only
 }
 
 // ask evaluates a group about a workload, unless the same was asked before: two
@@ -52,7 +51,7 @@ func (r *Revision) ask(ctx context.Context, p *probe, in *policies.Input) (said,
 }
 
 // read makes an answer of a result.
-func (r *Revision) read(p *probe, result ast.Object) (s said, err error) {
+func (r *Revision) read(p *probe, result answers) (s said, err error) {
 	if r.options.Observe != nil {
 		s.raw = result
 	}
@@ -65,7 +64,8 @@ func (r *Revision) read(p *probe, result ast.Object) (s said, err error) {
 		return s, err
 	}
 	s.verdict, err = r.verdict(p, result)
-	s.ownUser = slices.ContainsFunc(p.fields, func(f field) bool { return f.name == "user" && answer(result, f) != nil })
+	user := slices.IndexFunc(p.fields, func(f field) bool { return f.name == "user" })
+	s.ownUser = user >= 0 && result.of(user) != nil
 	return s, err
 }
 
@@ -94,8 +94,8 @@ func (r *Revision) key(p *probe, in *policies.Input, state *current) (memoKey, b
 	if p.seen.part("now_ns") != nil && !slices.Contains(p.lent, "now_ns") {
 		return memoKey{}, false
 	}
-	d := digester{sum: sha256.New(), encoder: r.encoder}
-	d.text(p.group)
+	d := newDigester(r.encoder)
+	d.word(p.group)
 	d.document(in, p.seen, p.lent)
 	if len(p.lent) > 0 {
 		d.document(state.input, r.encoder.whole, nil)
@@ -113,7 +113,7 @@ func (r *Revision) SameVerdict(in *policies.Input) (verdict, hold string) {
 	if sure && alsoSure && in.Workload != nil {
 		verdict = fmt.Sprintf("%x %x %s", classify, deny, in.Workload.User)
 	}
-	d := digester{sum: sha256.New(), encoder: r.encoder}
+	d := newDigester(r.encoder)
 	d.document(in, r.probes[groupHold].seen, append([]string{"now_ns", "capacity", "usage", "verdict"}, r.probes[groupHold].lent...))
 	if d.uncertain {
 		return verdict, ""

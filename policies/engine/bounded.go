@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/topdown"
@@ -49,7 +50,7 @@ func Bounded(ctx context.Context, limit time.Duration, f func(topdown.Cancel)) e
 		err = MemoryError{}
 	}
 	// The next one is measured by what is in use when it begins.
-	if heapInUse() > budget.began+memoryMax/2 {
+	if heapInUse(make([]metrics.Sample, 1)) > budget.began+memoryMax/2 {
 		debug.FreeOSMemory()
 	}
 	return err

@@ -28,6 +28,7 @@ type budget struct {
 	began  uint64 // in use when it was asked
 	greedy atomic.Bool
 	given  chan struct{} // closed when it was told to stop long ago
+	heap   [1]metrics.Sample
 }
 
 // grace is how long an evaluation may take to hear that it is to stop.
@@ -37,8 +38,9 @@ const grace = time.Second
 func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
 	b = &budget{
 		cancel: topdown.NewCancel(), part: limit / budgetParts,
-		memory: memory, began: heapInUse(), given: make(chan struct{}),
+		memory: memory, given: make(chan struct{}),
 	}
+	b.began = heapInUse(b.heap[:])
 	b.left.Store(budgetParts)
 	// The first part is all that most evaluations see of this.
 	timer := time.AfterFunc(b.part, b.next)
@@ -68,12 +70,12 @@ func (b *budget) end() {
 }
 
 func (b *budget) tooMuch() bool {
-	return heapInUse() > 2*b.began+b.memory
+	return heapInUse(b.heap[:]) > 2*b.began+b.memory
 }
 
 // heapInUse is what the process's objects take, those not yet collected included.
-func heapInUse() uint64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+func heapInUse(samples []metrics.Sample) uint64 {
+	samples[0].Name = "/memory/classes/heap/objects:bytes"
 	metrics.Read(samples)
 	if samples[0].Value.Kind() != metrics.KindUint64 {
 		return 0 // a runtime that does not tell

@@ -57,7 +57,7 @@ func Quietly(ctx context.Context) context.Context { return context.WithValue(ctx
 type quiet struct{}
 
 // observe tells of a decision. A question that the caller gave up is none.
-func (r *Revision) observe(ctx context.Context, a asked, result ast.Object, err error) {
+func (r *Revision) observe(ctx context.Context, a asked, result answers, err error) {
 	if r.options.Observe == nil || ctx.Value(quiet{}) != nil {
 		return
 	}
@@ -105,10 +105,10 @@ func (r *Revision) plainInput(value ast.Value, err error) (any, error) {
 }
 
 // plainResult is what stock OPA prints for the entrypoint, helpers left out.
-func plainResult(p *probe, result ast.Object) (any, error) {
+func plainResult(p *probe, result answers) (any, error) {
 	if len(p.fields) == 1 && p.fields[0].shape == shapeReasons {
 		set := ast.NewSet()
-		if located, ok := answer(result, p.fields[0]).(ast.Set); ok {
+		if located, ok := result.of(0).(ast.Set); ok {
 			located.Foreach(func(element *ast.Term) {
 				if pair, ok := element.Value.(*ast.Array); ok && pair.Len() == 2 {
 					set.Add(pair.Elem(0))
@@ -118,8 +118,8 @@ func plainResult(p *probe, result ast.Object) (any, error) {
 		return ast.JSONWithOpt(set, ast.JSONOpt{SortSets: true})
 	}
 	fields := map[string]any{}
-	for _, f := range p.fields {
-		if value := answer(result, f); value != nil {
+	for i, f := range p.fields {
+		if value := result.of(i); value != nil {
 			plain, err := ast.JSONWithOpt(value, ast.JSONOpt{SortSets: true})
 			if err != nil {
 				return nil, err

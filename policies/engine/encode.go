@@ -13,8 +13,14 @@ import (
 // encoder builds a policy's input straight from the Go values: a detour over
 // JSON would cost more than the evaluation.
 type encoder struct {
-	fields map[reflect.Type][]inputField
-	whole  *view // below maps and lists all is built
+	fields map[reflect.Type][]seenField // all of them
+	whole  *view                        // below maps and lists all is built
+}
+
+// seenField is a field of which a view sees something.
+type seenField struct {
+	inputField
+	part *view
 }
 
 // inputField is one field of a struct of the contract. A field with omitempty
@@ -28,7 +34,7 @@ type inputField struct {
 }
 
 func newEncoder() *encoder {
-	e := &encoder{fields: map[reflect.Type][]inputField{}, whole: &view{all: true}}
+	e := &encoder{fields: map[reflect.Type][]seenField{}, whole: &view{all: true}}
 	e.learn(reflect.TypeFor[policies.Input]())
 	e.learn(reflect.TypeFor[policies.CatalogInput]())
 	return e
@@ -42,15 +48,53 @@ func (e *encoder) learn(t reflect.Type) {
 		if _, known := e.fields[t]; known {
 			return
 		}
-		fields := make([]inputField, 0, t.NumField())
+		fields := make([]seenField, 0, t.NumField())
 		for i := range t.NumField() {
 			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			fields = append(fields, inputField{name, ast.StringTerm(name), i, strings.Contains(options, "omit")})
+			fields = append(fields, seenField{inputField{name, ast.StringTerm(name), i, strings.Contains(options, "omit")}, e.whole})
 		}
 		e.fields[t] = fields
 		for i := range t.NumField() {
 			e.learn(t.Field(i).Type)
 		}
+	}
+}
+
+// in are the fields of a struct that a view sees, in the order of the struct; nil
+// for a struct that is not of the contract.
+func (e *encoder) in(t reflect.Type, seen *view) []seenField {
+	switch {
+	case seen == nil:
+		return []seenField{}
+	case seen.all:
+		return e.fields[t]
+	case seen.of == t:
+		return seen.fields
+	case e.fields[t] == nil:
+		return nil
+	}
+	some := make([]seenField, 0, len(seen.parts))
+	for _, f := range e.fields[t] {
+		if part := seen.parts[f.name]; part != nil {
+			some = append(some, seenField{f.inputField, part})
+		}
+	}
+	return some
+}
+
+// bind has a view know the fields of what it is of, so that they are not looked up
+// for each document. It must not be changed afterwards.
+func (e *encoder) bind(seen *view, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if seen == nil || seen.all || t.Kind() != reflect.Struct {
+		return
+	}
+	seen.fields = e.in(t, seen)
+	seen.of = t
+	for _, f := range seen.fields {
+		e.bind(f.part, t.Field(f.position).Type)
 	}
 }
 
@@ -85,15 +129,14 @@ func (e *encoder) term(v reflect.Value, seen *view) (*ast.Term, error) {
 }
 
 func (e *encoder) object(v reflect.Value, seen *view) (*ast.Term, error) {
-	fields := e.fields[v.Type()]
+	fields := e.in(v.Type(), seen)
 	object := ast.NewObjectWithCapacity(len(fields))
 	for i := range fields {
 		f := &fields[i]
-		part := seen.part(f.name)
-		if part == nil || f.omit && v.Field(f.position).IsZero() {
+		if f.omit && v.Field(f.position).IsZero() {
 			continue
 		}
-		value, err := e.term(v.Field(f.position), part)
+		value, err := e.term(v.Field(f.position), f.part)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -107,13 +150,9 @@ func (e *encoder) mapping(v reflect.Value, seen *view) (*ast.Term, error) {
 	// The common maps first: reflection over them is the greater part of the cost.
 	switch m := v.Interface().(type) {
 	case map[string]string:
-		object := ast.NewObjectWithCapacity(len(m))
-		for key, value := range m {
-			if seen.part(key) != nil {
-				object.Insert(ast.StringTerm(key), ast.StringTerm(value))
-			}
-		}
-		return ast.NewTerm(object), nil
+		return mapTerm(m, seen, ast.StringTerm), nil
+	case map[string]int64:
+		return mapTerm(m, seen, func(n int64) *ast.Term { return ast.InternedTerm(int(n)) }), nil
 	case map[string]any: // the raw Job
 		value, err := ast.InterfaceToValue(pruned(m, seen))
 		if err != nil {
@@ -134,6 +173,22 @@ func (e *encoder) mapping(v reflect.Value, seen *view) (*ast.Term, error) {
 		object.Insert(ast.StringTerm(key.String()), value)
 	}
 	return ast.NewTerm(object), nil
+}
+
+func mapTerm[T any](m map[string]T, seen *view, term func(T) *ast.Term) *ast.Term {
+	if seen != nil && seen.all {
+		object := ast.NewObjectWithCapacity(len(m))
+		for key, value := range m {
+			object.Insert(ast.StringTerm(key), term(value))
+		}
+		return ast.NewTerm(object)
+	}
+	keys := keysIn(m, seen)
+	object := ast.NewObjectWithCapacity(len(keys))
+	for _, key := range keys {
+		object.Insert(ast.StringTerm(key), term(m[key]))
+	}
+	return ast.NewTerm(object)
 }
 
 // pruned is what the view sees of a plain object.

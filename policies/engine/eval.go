@@ -49,23 +49,36 @@ func (e *EvalError) Error() string {
 	return text
 }
 
-// probe asks for the fields of one group in one query. Each field is wrapped in
-// an array comprehension, so that an undefined one is [] instead of taking the
+// probe asks for the fields of one group in one query. Of several, each is wrapped
+// in an array comprehension, so that an undefined one is [] instead of taking the
 // others with it.
 type probe struct {
 	group  string
 	fields []field
-	seen   *view // of input
-	config *view // of data.holdshort.config
+	alone  bool        // there is one field, which is asked for by itself
+	keys   []*ast.Term // of the fields in what the query gives
+	seen   *view       // of input
+	config *view       // of data.holdshort.config
 	lent   []string
 	query  rego.PreparedEvalQuery
 	pool   *pool
 	stuck  atomic.Int32 // evaluations that were given up and still run
 }
 
+// answers are the values of a probe's fields, in their order.
+type answers []ast.Value
+
+// of is the value of the i-th field, nil if it is undefined.
+func (a answers) of(i int) ast.Value {
+	if i >= len(a) {
+		return nil
+	}
+	return a[i]
+}
+
 // probeText is the query: x := {"classify.queue": [v | v := data.….queue], …}.
-// Fields without rules are left out.
-func (b *build) probeText(fields []field) string {
+// Fields without rules are left out. alone: it is x := data.….deny.
+func (b *build) probeText(fields []field) (text string, alone bool) {
 	var parts []string
 	for _, f := range fields {
 		if b.revision.rules[f.path()].first == nil {
@@ -75,13 +88,16 @@ func (b *build) probeText(fields []field) string {
 		if f.shape == shapeReasons {
 			ref = locatedRef(f)
 		}
+		if len(fields) == 1 {
+			return "x := " + ref, true
+		}
 		parts = append(parts, fmt.Sprintf("%q: [v | v := %s]", f.path(), ref))
 	}
-	return "x := {" + strings.Join(parts, ", ") + "}"
+	return "x := {" + strings.Join(parts, ", ") + "}", false
 }
 
-// eval asks; the result maps each field's path to [] or [value].
-func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) (ast.Object, error) {
+// eval asks.
+func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) (answers, error) {
 	if p.stuck.Load() >= stuckMax {
 		return nil, &EvalError{Entrypoint: p.group, Code: EvalDeadline,
 			Message: fmt.Sprintf("%d evaluations that could not be stopped still run, and no more are begun. Try: edit the rule, then restart the manager", stuckMax)}
@@ -107,14 +123,39 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 		}
 		return nil, p.explain(ctx, err, limit)
 	}
+	if p.alone && len(set) == 0 {
+		return answers{nil}, nil
+	}
 	if len(set) == 1 {
 		if term, ok := set[0].Bindings["x"].(*ast.Term); ok {
-			if object, ok := term.Value.(ast.Object); ok {
-				return object, nil
+			if found, ok := p.answers(term.Value); ok {
+				return found, nil
 			}
 		}
 	}
 	return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "the query gave no result"}
+}
+
+// answers takes what the query gave apart.
+func (p *probe) answers(given ast.Value) (answers, bool) {
+	if p.alone {
+		return answers{given}, true
+	}
+	object, ok := given.(ast.Object)
+	if !ok {
+		return nil, false
+	}
+	found := make(answers, len(p.fields))
+	for i, key := range p.keys {
+		term := object.Get(key)
+		if term == nil {
+			continue
+		}
+		if wrapped, ok := term.Value.(*ast.Array); ok && wrapped.Len() > 0 {
+			found[i] = wrapped.Elem(0).Value
+		}
+	}
+	return found, true
 }
 
 func tooMuchMemory(group string) *EvalError {
@@ -176,17 +217,4 @@ func oneLine(message string) string {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	return shorten(lines[0]+strings.TrimSuffix(" "+strings.Join(lines[1:], ", "), " "), mostMessage)
-}
-
-// answer is the value of a field, nil if it is undefined.
-func answer(result ast.Object, f field) ast.Value {
-	term := result.Get(ast.StringTerm(f.path()))
-	if term == nil {
-		return nil
-	}
-	array, ok := term.Value.(*ast.Array)
-	if !ok || array.Len() == 0 {
-		return nil
-	}
-	return array.Elem(0).Value
 }

@@ -99,7 +99,7 @@ func (b *build) nameFlavors(ctx context.Context) []Problem {
 	if err != nil {
 		return []Problem{fromEval(err)}
 	}
-	if object, ok := answer(result, f).(ast.Object); ok {
+	if object, ok := result.of(0).(ast.Object); ok {
 		object.Foreach(func(key, _ *ast.Term) { b.revision.flavors = append(b.revision.flavors, keyText(key)) })
 	}
 	slices.Sort(b.revision.flavors)
@@ -120,8 +120,8 @@ func (r *Revision) askCatalog(ctx context.Context, in *policies.CatalogInput, li
 	}
 	catalog = &policies.Catalog{}
 	targets := catalogTargets(catalog)
-	for _, f := range p.fields {
-		value := answer(result, f)
+	for i, f := range p.fields {
+		value := result.of(i)
 		if value == nil {
 			if f.required {
 				wrong = append(wrong, catalogProblem{field: f, undefined: true})

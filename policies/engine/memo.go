@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"hash"
 	"maps"
 	"reflect"
 	"slices"
@@ -55,22 +55,28 @@ func (m *memo) keep(key memoKey, s said) {
 // would see the same in them: every value carries its type and length, maps are
 // sorted.
 type digester struct {
-	sum       hash.Hash
 	encoder   *encoder
-	scratch   []byte
+	text      []byte
 	uncertain bool // something that it can't write
 }
 
-func (d *digester) key() memoKey { return memoKey(d.sum.Sum(nil)) }
+// usualDigest is how much is written of most documents.
+const usualDigest = 512
+
+func newDigester(e *encoder) *digester {
+	return &digester{encoder: e, text: make([]byte, 0, usualDigest)}
+}
+
+func (d *digester) key() memoKey { return sha256.Sum256(d.text) }
 
 // document writes what the view sees of the struct that a pointer leads to,
 // without some parts.
 func (d *digester) document(document any, seen *view, without []string) {
 	if len(without) > 0 {
 		some := newView()
-		for _, f := range d.encoder.fields[reflect.TypeOf(document).Elem()] {
-			if part := seen.part(f.name); part != nil && !slices.Contains(without, f.name) {
-				some.parts[f.name] = part
+		for _, f := range d.encoder.in(reflect.TypeOf(document).Elem(), seen) {
+			if !slices.Contains(without, f.name) {
+				some.parts[f.name] = f.part
 			}
 		}
 		seen = some
@@ -79,14 +85,12 @@ func (d *digester) document(document any, seen *view, without []string) {
 }
 
 func (d *digester) tag(kind byte, n uint64) {
-	d.scratch = binary.AppendUvarint(append(d.scratch[:0], kind), n)
-	d.sum.Write(d.scratch)
+	d.text = binary.AppendUvarint(append(d.text, kind), n)
 }
 
-func (d *digester) text(s string) {
+func (d *digester) word(s string) {
 	d.tag('s', uint64(len(s)))
-	d.scratch = append(d.scratch[:0], s...)
-	d.sum.Write(d.scratch)
+	d.text = append(d.text, s...)
 }
 
 func (d *digester) value(v reflect.Value, seen *view) {
@@ -109,7 +113,7 @@ func (d *digester) value(v reflect.Value, seen *view) {
 			d.value(v.Index(i), d.encoder.whole)
 		}
 	case reflect.String:
-		d.text(v.String())
+		d.word(v.String())
 	case reflect.Int64:
 		d.tag('i', uint64(v.Int()))
 	case reflect.Bool:
@@ -128,7 +132,7 @@ func (d *digester) flag(b bool) {
 }
 
 func (d *digester) object(v reflect.Value, seen *view) {
-	fields := d.encoder.fields[v.Type()]
+	fields := d.encoder.in(v.Type(), seen)
 	if fields == nil {
 		d.uncertain = true
 		return
@@ -136,12 +140,11 @@ func (d *digester) object(v reflect.Value, seen *view) {
 	d.tag('o', 0)
 	for i := range fields {
 		f := &fields[i]
-		part := seen.part(f.name)
-		if part == nil || f.omit && v.Field(f.position).IsZero() {
+		if f.omit && v.Field(f.position).IsZero() {
 			continue
 		}
-		d.text(f.name)
-		d.value(v.Field(f.position), part)
+		d.word(f.name)
+		d.value(v.Field(f.position), f.part)
 	}
 	d.tag('e', 0)
 }
@@ -150,11 +153,17 @@ func (d *digester) mapping(v reflect.Value, seen *view) {
 	switch m := v.Interface().(type) {
 	case map[string]string:
 		d.tag('o', 0)
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if seen.part(key) != nil {
-				d.text(key)
-				d.text(m[key])
-			}
+		for _, key := range keysIn(m, seen) {
+			d.word(key)
+			d.word(m[key])
+		}
+		d.tag('e', 0)
+		return
+	case map[string]int64:
+		d.tag('o', 0)
+		for _, key := range keysIn(m, seen) {
+			d.word(key)
+			d.tag('i', uint64(m[key]))
 		}
 		d.tag('e', 0)
 		return
@@ -172,7 +181,7 @@ func (d *digester) mapping(v reflect.Value, seen *view) {
 	d.tag('o', 0)
 	for _, key := range keys {
 		if part := seen.part(key.String()); part != nil {
-			d.text(key.String())
+			d.word(key.String())
 			d.value(v.MapIndex(key), part)
 		}
 	}
@@ -185,7 +194,7 @@ func (d *digester) plain(value any, seen *view) {
 	case nil:
 		d.tag('0', 0)
 	case string:
-		d.text(value)
+		d.word(value)
 	case bool:
 		d.flag(value)
 	case int64:
@@ -194,7 +203,7 @@ func (d *digester) plain(value any, seen *view) {
 		text, err := json.Marshal(value)
 		d.uncertain = d.uncertain || err != nil
 		d.tag('n', uint64(len(text)))
-		d.sum.Write(text)
+		d.text = append(d.text, text...)
 	case []any:
 		d.tag('l', uint64(len(value)))
 		for _, item := range value {
@@ -204,7 +213,7 @@ func (d *digester) plain(value any, seen *view) {
 		d.tag('o', 0)
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			if part := seen.part(key); part != nil {
-				d.text(key)
+				d.word(key)
 				d.plain(value[key], part)
 			}
 		}

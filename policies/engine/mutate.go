@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdshort/holdshort/policies"
@@ -29,13 +28,13 @@ func (r *Revision) Mutate(ctx context.Context, in *policies.Input) (policies.Mut
 }
 
 // mutation reads what mutate said.
-func (r *Revision) mutation(p *probe, result ast.Object) (policies.Mutation, error) {
+func (r *Revision) mutation(p *probe, result answers) (policies.Mutation, error) {
 	var m policies.Mutation
 	targets := map[string]any{"labels": &m.Labels, "annotations": &m.Annotations, "nodeSelector": &m.NodeSelector,
 		"tolerations": &m.Tolerations, "activeDeadlineSeconds": &m.ActiveDeadlineSeconds,
 		"ttlSecondsAfterFinished": &m.TTLSecondsAfterFinished, "podReplacementPolicy": &m.PodReplacementPolicy}
-	for _, f := range p.fields {
-		value := answer(result, f)
+	for i, f := range p.fields {
+		value := result.of(i)
 		if value == nil {
 			continue
 		}

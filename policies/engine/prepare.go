@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/holdshort/holdshort/policies"
 )
 
 // groups are asked one query each.
@@ -35,6 +38,7 @@ func (b *build) prepare(ctx context.Context) []Problem {
 			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})
 		}
 		p.seen, p.lent, p.config = reads.input, reads.lent, reads.config
+		b.revision.encoder.bind(p.seen, inputOfGroup(group))
 		b.revision.probes[group] = p
 		if group == groupCatalog {
 			b.revision.named = b.namedResources(reads.words)
@@ -43,10 +47,23 @@ func (b *build) prepare(ctx context.Context) []Problem {
 	return problems
 }
 
+// inputOfGroup is the type of what a group is asked about.
+func inputOfGroup(group string) reflect.Type {
+	if group == groupCatalog {
+		return reflect.TypeFor[policies.CatalogInput]()
+	}
+	return reflect.TypeFor[policies.Input]()
+}
+
 func (b *build) probe(ctx context.Context, group string, fields []field, store storage.Store) (*probe, error) {
-	query, err := rego.New(rego.Query(b.probeText(fields)), rego.Compiler(b.compiler), rego.Store(store),
+	text, alone := b.probeText(fields)
+	query, err := rego.New(rego.Query(text), rego.Compiler(b.compiler), rego.Store(store),
 		rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
-	return &probe{group: group, fields: fields, query: query, pool: newPool(idleMax)}, err
+	keys := make([]*ast.Term, len(fields))
+	for i, f := range fields {
+		keys[i] = ast.StringTerm(f.path())
+	}
+	return &probe{group: group, fields: fields, alone: alone, keys: keys, query: query, pool: newPool(idleMax)}, err
 }
 
 // namedResources are the resources that the policy speaks of: those of its

@@ -60,13 +60,13 @@ func (r *Revision) Classify(ctx context.Context, in *policies.Input) (policies.V
 }
 
 // verdict reads what classify said.
-func (r *Revision) verdict(p *probe, result ast.Object) (policies.Verdict, error) {
+func (r *Revision) verdict(p *probe, result answers) (policies.Verdict, error) {
 	var verdict policies.Verdict
 	targets := map[string]any{"queue": &verdict.Queue, "priority": &verdict.Priority,
 		"order": &verdict.Order, "flavors": &verdict.Flavors, "user": &verdict.User,
 		"preemptible": &verdict.Preemptible, "minRuntimeSeconds": &verdict.MinRuntimeSeconds}
-	for _, f := range p.fields {
-		value := answer(result, f)
+	for i, f := range p.fields {
+		value := result.of(i)
 		if value == nil {
 			if f.required {
 				return policies.Verdict{}, r.evalError(f, EvalUndefined, "no rule gives a value for this Job")
@@ -121,7 +121,7 @@ func (r *Revision) Hold(ctx context.Context, in *policies.Input) ([]policies.Rea
 // nothing is the answer where no rule can have anything to say: it costs nothing,
 // and is recorded as any other, so that policies with such rules can be tried on it.
 func (r *Revision) nothing(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {
-	r.observe(ctx, asked{group: group, input: in, state: r.current.Load(), began: r.begin()}, ast.NewObject(), nil)
+	r.observe(ctx, asked{group: group, input: in, state: r.current.Load(), began: r.begin()}, nil, nil)
 	return nil, nil
 }
 
@@ -139,9 +139,9 @@ func (r *Revision) reasons(ctx context.Context, group string, in *policies.Input
 }
 
 // reasonsIn reads what a set of reasons said.
-func (r *Revision) reasonsIn(p *probe, result ast.Object) ([]policies.Reason, error) {
+func (r *Revision) reasonsIn(p *probe, result answers) ([]policies.Reason, error) {
 	f := p.fields[0]
-	value := answer(result, f)
+	value := result.of(0)
 	if value == nil {
 		return nil, r.evalError(f, EvalUndefined, "the set itself is undefined")
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -11,6 +12,9 @@ import (
 type view struct {
 	all   bool
 	parts map[string]*view
+	// of is the struct that the view is known to be of, and fields what it sees.
+	of     reflect.Type
+	fields []seenField
 }
 
 func newView() *view { return &view{parts: map[string]*view{}} }
@@ -73,4 +77,22 @@ func (v *view) paths(root string) []string {
 		paths = append(paths, v.parts[name].paths(refText(root, name))...)
 	}
 	return paths
+}
+
+// keysIn are the keys of a map that the view sees, sorted.
+func keysIn[T any](m map[string]T, seen *view) []string {
+	if seen == nil {
+		return nil
+	}
+	if seen.all {
+		return slices.Sorted(maps.Keys(m))
+	}
+	keys := make([]string, 0, min(len(seen.parts), len(m)))
+	for name := range seen.parts {
+		if _, there := m[name]; there {
+			keys = append(keys, name)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
