@@ -70,7 +70,7 @@ func ReasonCodes(rule *ast.Rule) []*ast.Term {
 		if !expr.IsCall() || len(expr.Operands()) == 0 {
 			return false
 		}
-		if name := expr.Operator().String(); name == "data.holdshort.lib.reason" || name == "data.holdshort.lib.reason_until" {
+		if name := operatorName(expr); name == "data.holdshort.lib.reason" || name == "data.holdshort.lib.reason_until" {
 			add(expr.Operand(0))
 		}
 		return false

@@ -54,8 +54,10 @@ type comparisons struct {
 }
 
 func (c *comparisons) note(expr *ast.Expr) bool {
-	if expr.IsCall() && len(expr.Operands()) > 0 &&
-		(strings.HasPrefix(expr.Operator().String(), "is_") || expr.Operator().String() == ast.TypeNameBuiltin.Name) {
+	if !expr.IsCall() || len(expr.Operands()) == 0 {
+		return false
+	}
+	if name := operatorName(expr); strings.HasPrefix(name, "is_") || name == ast.TypeNameBuiltin.Name {
 		c.asked[c.typeOf(expr.Operand(0)).path] = true
 	}
 	return false
@@ -96,9 +98,7 @@ func (c *comparisons) clash(expr *ast.Expr, message, try string, all bool) {
 
 // compare is about a comparison of what can't be compared.
 func (c *comparisons) compare(expr *ast.Expr) {
-	operators := []string{ast.Equality.Name, ast.Equal.Name, ast.NotEqual.Name, ast.LessThan.Name,
-		ast.LessThanEq.Name, ast.GreaterThan.Name, ast.GreaterThanEq.Name}
-	if len(expr.Operands()) < 2 || !slices.Contains(operators, expr.Operator().String()) {
+	if len(expr.Operands()) < 2 || !isComparison(operatorName(expr)) {
 		return
 	}
 	a, b := expr.Operand(0), expr.Operand(1)
@@ -114,6 +114,24 @@ func (c *comparisons) compare(expr *ast.Expr) {
 		c.text(a), strings.Join(kinds, " or "), c.text(b), strings.Join(others, " or "))
 	all := !slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(others, kind) })
 	c.clash(expr, message, c.comparable(a, b, left, right), all)
+}
+
+func isComparison(operator string) bool {
+	switch operator {
+	case ast.Equality.Name, ast.Equal.Name, ast.NotEqual.Name, ast.LessThan.Name,
+		ast.LessThanEq.Name, ast.GreaterThan.Name, ast.GreaterThanEq.Name:
+		return true
+	}
+	return false
+}
+
+// operatorName is what a call calls: plus, or data.holdshort.lib.total.
+func operatorName(call *ast.Expr) string {
+	operator := call.Operator()
+	if name, ok := operator[0].Value.(ast.Var); ok && len(operator) == 1 {
+		return string(name) // most of them, and at no cost
+	}
+	return operator.String()
 }
 
 // comparable is how two sides could be compared.
@@ -144,7 +162,7 @@ func unquoted(m meaning) string {
 
 // call is about a built-in that does not take what it is given.
 func (c *comparisons) call(expr *ast.Expr) {
-	builtin, known := ast.BuiltinMap[expr.Operator().String()]
+	builtin, known := ast.BuiltinMap[operatorName(expr)]
 	if !known {
 		return
 	}
@@ -223,8 +241,8 @@ func (f *inference) noField(ref ast.Ref) (at *ast.Location, message, try string)
 			return nil, "", ""
 		}
 		if m.t.Kind() == reflect.Struct && constant {
-			fields, names := structFields(m.t)
-			if _, there := fields[string(name)]; !there {
+			if _, there := fieldNamed(m.t, string(name)); !there {
+				_, names := structFields(m.t)
 				parent := ast.NewTerm(ref[:len(ref)-len(rest)+i])
 				message, try = noSuch(f.text(parent), string(name), names)
 				return element.Location, message, try

@@ -57,6 +57,7 @@ type build struct {
 	options  Options
 	bundle   Bundle
 	doc      *document
+	data     ast.Object // of the document
 	config   policies.Config
 	mods     *modules
 	compiler *ast.Compiler
@@ -135,16 +136,20 @@ func (b *build) read(context.Context) []Problem {
 // checkConfig holds holdshort.config against its type, whether or not a rule
 // reads it: a key that nothing reads is a misspelt one.
 func (b *build) checkConfig() []Problem {
-	config, there := b.configValue()
-	if !there {
+	value, err := ast.InterfaceToValue(b.doc.root)
+	if err != nil {
+		return []Problem{{Code: CodeInternal, Message: "storing the data: " + err.Error()}}
+	}
+	b.data = value.(ast.Object)
+	if _, there := b.configValue(); !there {
 		return nil
 	}
-	value, err := ast.InterfaceToValue(config)
+	config, err := b.data.Find(ast.Ref{ast.InternedTerm("holdshort"), ast.InternedTerm("config")})
 	if err != nil {
-		return []Problem{{Code: CodeData, Message: "holdshort.config: " + err.Error()}}
+		return []Problem{{Code: CodeInternal, Message: "reading holdshort.config: " + err.Error()}}
 	}
 	var problems []Problem
-	found := decode(nil, value, &b.config)
+	found := decode(nil, config, &b.config)
 	for _, p := range found[:min(len(found), mostPlaced)] {
 		problems = append(problems, b.inData(CodeData, p))
 	}

@@ -66,6 +66,14 @@ const (
 	groupProtect  = "protect"
 )
 
+func isGroup(name string) bool {
+	switch name {
+	case groupCatalog, groupClassify, groupMutate, groupDeny, groupWarn, groupHold, groupProtect:
+		return true
+	}
+	return false
+}
+
 func contract() []field {
 	return []field{
 		{groupCatalog, "queues", true, shapeObject},
@@ -94,6 +102,17 @@ func contract() []field {
 		{groupHold, "", false, shapeReasons},
 		{groupProtect, "", false, shapeReasons},
 	}
+}
+
+// has tells whether a path leads to the field, or below it.
+func (f field) has(path string) bool {
+	rest, ok := strings.CutPrefix(path, f.group)
+	if ok && f.name != "" {
+		if rest, ok = strings.CutPrefix(rest, "."); ok {
+			rest, ok = strings.CutPrefix(rest, f.name)
+		}
+	}
+	return ok && (rest == "" || rest[0] == '.')
 }
 
 // fieldsOf are the contract's fields of a group.

@@ -276,6 +276,17 @@ type structField struct {
 	required bool
 }
 
+// fieldNamed is the field of a struct of the contract that has a name in JSON.
+func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && name != "" && name != "-" {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
 func structFields(t reflect.Type) (map[string]structField, []string) {
 	fields, names := map[string]structField{}, []string{}
 	for i := range t.NumField() {

@@ -17,8 +17,17 @@ import (
 // whoever signed it and whatever lies beside it, so that what one person looked
 // at and what another one approves are known to be the same.
 func (b Bundle) Digest() string {
+	doc, problems := readData(b)
+	if len(problems) > 0 {
+		doc = nil
+	}
+	return b.digestOf(doc)
+}
+
+// digestOf is the digest of a bundle whose data was read; nil if it can't be.
+func (b Bundle) digestOf(doc *document) string {
 	sum := sha256.New()
-	b.sumData(sum)
+	b.sumData(sum, doc)
 	var texts []string
 	for _, name := range b.names() {
 		if kind := kindOf(name); kind != kindOther && kind != kindData {
@@ -34,8 +43,8 @@ func (b Bundle) Digest() string {
 }
 
 // sumData adds the merged data; the text, if it can't be read.
-func (b Bundle) sumData(sum hash.Hash) {
-	if doc, problems := readData(b); len(problems) == 0 {
+func (b Bundle) sumData(sum hash.Hash, doc *document) {
+	if doc != nil {
 		if text, err := json.Marshal(doc.root); err == nil {
 			fmt.Fprintf(sum, "data %d %s ", len(text), text)
 			return

@@ -58,7 +58,9 @@ func (f *inference) learn(expr *ast.Expr) {
 	}
 	ast.WalkRefs(expr, func(ref ast.Ref) bool {
 		for i := 1; i < len(ref); i++ {
-			f.bindElement(f.typeOf(ast.NewTerm(ref[:i])), ref[i], nil)
+			if f.open(ref[i]) {
+				f.bindElement(f.typeOf(ast.NewTerm(ref[:i])), ref[i], nil)
+			}
 		}
 		return false
 	})
@@ -68,29 +70,43 @@ func (f *inference) learn(expr *ast.Expr) {
 	operands := expr.Operands()
 	if expr.IsEquality() && len(operands) == 2 {
 		for i, other := range []*ast.Term{operands[1], operands[0]} {
-			f.bind(operands[i], f.typeOf(other))
-			f.remember(operands[i], other)
+			if f.open(operands[i]) {
+				f.bind(operands[i], f.typeOf(other))
+			}
+			f.remember(operands[i], func() *ast.Term { return other })
 		}
 		return
 	}
 	if last := len(operands) - 1; last >= 0 {
-		f.bind(operands[last], f.result(expr.Operator(), operands[:last]))
-		f.remember(operands[last], ast.CallTerm(append([]*ast.Term{ast.NewTerm(expr.Operator())}, operands[:last]...)...))
+		if f.open(operands[last]) {
+			f.bind(operands[last], f.result(expr.Operator(), operands[:last]))
+		}
+		f.remember(operands[last], func() *ast.Term {
+			return ast.CallTerm(append([]*ast.Term{ast.NewTerm(expr.Operator())}, operands[:last]...)...)
+		})
 	}
 }
 
 // remember is for messages.
-func (f *inference) remember(term, meant *ast.Term) {
+func (f *inference) remember(term *ast.Term, meant func() *ast.Term) {
 	name, ok := term.Value.(ast.Var)
-	if _, original := f.compiler.RewrittenVars[name]; ok && !original && f.meant[name] == "" {
-		f.meant[name] = f.text(meant)
+	if !ok || f.meant[name] != "" {
+		return
+	}
+	if _, original := f.compiler.RewrittenVars[name]; !original {
+		f.meant[name] = f.text(meant())
 	}
 }
 
-func (f *inference) bind(term *ast.Term, m meaning) {
+// open is a variable of which nothing is known yet.
+func (f *inference) open(term *ast.Term) bool {
 	name, ok := term.Value.(ast.Var)
-	if ok && m.known() && !f.vars[name].known() && !term.Equal(ast.InputRootDocument) && !term.Equal(ast.DefaultRootDocument) {
-		f.vars[name] = m
+	return ok && !isRoot(name) && !f.vars[name].known()
+}
+
+func (f *inference) bind(term *ast.Term, m meaning) {
+	if f.open(term) && m.known() {
+		f.vars[term.Value.(ast.Var)] = m
 	}
 }
 

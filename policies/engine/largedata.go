@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/open-policy-agent/opa/v1/util"
@@ -38,7 +41,7 @@ func dataValue(name string, content []byte, node *yaml.Node) (value any, problem
 	if e.nodes > nodesMax {
 		return nil, &Problem{File: name, Code: CodeData, Message: fmt.Sprintf("more than %d keys and values", nodesMax), Try: "less data"}
 	}
-	if e.keys > largeObject && !json.Valid(content) {
+	if (e.keys > largeObject || isPlainData(node, 0) && !bytes.HasPrefix(content, byteOrderMark())) && !json.Valid(content) {
 		return largeValue(name, node)
 	}
 	// The same conversion as in OPA's own tools, so that they see the same data.
@@ -48,8 +51,46 @@ func dataValue(name string, content []byte, node *yaml.Node) (value any, problem
 	return value, nil
 }
 
-// largeValue comes to the same, for files with a large object. There are no
-// aliases and merge keys in them: written out, they would be larger still.
+// mostDeep is how deep a document may be that is not left to OPA's conversion.
+const mostDeep = 100
+
+// byteOrderMark may begin a file; OPA takes what follows it for JSON, if it is that.
+func byteOrderMark() []byte { return []byte{0xef, 0xbb, 0xbf} }
+
+// isPlainData is what nearly all data is: objects whose keys are strings, lists,
+// texts, whole numbers and booleans, as they are usually written. Their values are
+// in the nodes already, and need not be parsed a second time.
+func isPlainData(node *yaml.Node, depth int) bool {
+	if depth > mostDeep || node.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(node.Content); i += 2 {
+			if key := node.Content[i]; key.Kind != yaml.ScalarNode || key.Tag != "!!str" || !isPlainData(key, depth+1) {
+				return false
+			}
+		}
+	case yaml.ScalarNode:
+		return node.Tag == "!!str" && utf8.ValidString(node.Value) || node.Tag == "!!bool" || node.Tag == "!!null" ||
+			node.Tag == "!!int" && isShortInteger(node.Value)
+	case yaml.DocumentNode, yaml.SequenceNode:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(node.Content, func(part *yaml.Node) bool { return !isPlainData(part, depth+1) })
+}
+
+// isShortInteger is a decimal that has one spelling only, and fits.
+func isShortInteger(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	return text == "0" || len(digits) > 0 && len(digits) < 19 && digits[0] != '0' &&
+		!strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// largeValue comes to the same, for files with a large object and for plain ones.
+// There are no aliases and merge keys in them: written out, large ones would be
+// larger still.
 func largeValue(name string, node *yaml.Node) (any, *Problem) {
 	switch node.Kind {
 	case yaml.DocumentNode:
@@ -103,8 +144,11 @@ func notInLarge(name string, node *yaml.Node, what string) *Problem {
 }
 
 func scalar(name string, node *yaml.Node) (value any, problem *Problem) {
-	if node.Tag == "!!timestamp" && node.Style == 0 {
+	switch {
+	case node.Tag == "!!timestamp" && node.Style == 0, node.Tag == "!!str" && utf8.ValidString(node.Value):
 		return node.Value, nil
+	case node.Tag == "!!int" && node.Style == 0 && isShortInteger(node.Value):
+		return json.Number(node.Value), nil
 	}
 	if err := node.Decode(&value); err != nil {
 		return nil, yamlProblem(name, err)

@@ -52,7 +52,7 @@ func TestManyKeysAreReadInTime(t *testing.T) {
 	}
 }
 
-func TestALargeObjectSaysTheSameAsToOPA(t *testing.T) {
+func TestDataSaysTheSameAsToOPAWhetherLargeOrSmall(t *testing.T) {
 	large := manyKeys(largeObject+1, "k%d: x\n")
 	for name, text := range map[string]string{
 		"numbers":              "a: [1, -1, 0x1f, 0o17, 1.5, 1.0, 1e21, 1e-7, 12345678901234567890, 123456789012345678901234567890, 1_000]",
@@ -68,25 +68,49 @@ func TestALargeObjectSaysTheSameAsToOPA(t *testing.T) {
 		"a quoted key":         "\"true\": 1\n\"5\": 2",
 		"a float as a tag":     "a: !!float 1\nb: !!int \"3\"",
 		"a nested large thing": "a: {b: 1}",
+		"whole numbers":        "a: [0, 7, -7, -0, +5, 007, 999999999999999999, 9999999999999999999]",
+		"texts in many lines":  "a: one\n  two\nb: \"x\\\n  y\"\nc: |-\n  z\n",
+		"letters of all kinds": "a: \"<&>\\u2028\\0\\x80\"\n\"\u00fc\": \U0001f600",
+		"what looks like keys": "\"<<\": 1\n\"~\": 2\n\"\": 3",
 	} {
-		t.Run(name, func(t *testing.T) {
-			content := text + "\n" + large
-			var want any
-			wantErr := util.Unmarshal([]byte(content), &want)
-			var node yaml.Node
-			if err := yaml.Unmarshal([]byte(content), &node); err != nil {
-				t.Fatal(err)
-			}
-			got, problem := dataValue("data.yaml", []byte(content), &node)
-			if (problem == nil) != (wantErr == nil) {
-				t.Fatalf("refused with %v, by OPA with %v", problem, wantErr)
-			}
-			if problem == nil {
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("not what OPA reads (-want +got)\n%s", diff)
-				}
-			}
-		})
+		for size, content := range map[string]string{"large": text + "\n" + large, "small": text} {
+			t.Run(name+", "+size, func(t *testing.T) { sameAsToOPA(t, content) })
+		}
+	}
+}
+
+func TestWhatIsNotPlainSaysTheSameAsToOPA(t *testing.T) {
+	for name, content := range map[string]string{
+		"an alias":                 "a: &x {b: 1}\nc: *x",
+		"a merge key":              "a: &x {b: 1}\nc: {<<: *x, d: 2}",
+		"keys that are no strings": "1: a\ntrue: b\n~: c",
+		"JSON":                     "{\"a\": 1.0, \"b\": [1e3]}",
+		"JSON with a mark":         "\ufeff{\"a\": 1.0}",
+		"YAML with a mark":         "\ufeffa: 1.0\nb: 1",
+		"a document of its own":    "--- \na: 1\n...\n",
+		"a list":                   "- 1\n- a",
+		"a text":                   "a",
+	} {
+		t.Run(name, func(t *testing.T) { sameAsToOPA(t, content) })
+	}
+}
+
+func sameAsToOPA(t *testing.T, content string) {
+	t.Helper()
+	var want any
+	wantErr := util.Unmarshal([]byte(content), &want)
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(content), &node); err != nil {
+		t.Fatal(err)
+	}
+	got, problem := dataValue("data.yaml", []byte(content), &node)
+	if (problem == nil) != (wantErr == nil) {
+		t.Fatalf("refused with %v, by OPA with %v", problem, wantErr)
+	}
+	if problem == nil {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("not what OPA reads (-want +got)\n%s", diff)
+		}
 	}
 }
 

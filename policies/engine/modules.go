@@ -198,8 +198,11 @@ func rulePath(rule *ast.Rule) string {
 
 // fieldAt is the field of the contract that path is, or is a part of.
 func fieldAt(path string) (field, bool) {
+	if group, _, _ := strings.Cut(path, "."); !isGroup(group) {
+		return field{}, false // a helper, as most rules are
+	}
 	for _, f := range contract() {
-		if path == f.path() || strings.HasPrefix(path, f.path()+".") {
+		if f.has(path) {
 			return f, true
 		}
 	}

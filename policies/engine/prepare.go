@@ -22,12 +22,8 @@ func groups() []string {
 
 // prepare readies one query per group and finds out what each of them reads.
 func (b *build) prepare(ctx context.Context) []Problem {
-	data, err := ast.InterfaceToValue(b.doc.root)
-	if err != nil {
-		return []Problem{{Code: CodeInternal, Message: "storing the data: " + err.Error()}}
-	}
-	b.store = inmem.NewFromASTObject(data.(ast.Object))
-	b.revision = &Revision{digest: b.bundle.Digest(), bundle: b.bundle, options: b.options,
+	b.store = inmem.NewFromASTObject(b.data)
+	b.revision = &Revision{digest: b.bundle.digestOf(b.doc), bundle: b.bundle, options: b.options,
 		encoder: newEncoder(), probes: map[string]*probe{}, rules: factsOf(b.compiler), memo: newMemo()}
 	var problems []Problem
 	for _, group := range groups() {

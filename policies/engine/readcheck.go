@@ -110,14 +110,15 @@ func checkPath(t reflect.Type, parent string, path []string) (message, try strin
 		case reflect.Map:
 			t = t.Elem()
 		case reflect.Struct:
-			fields, known := structFields(t)
 			if t == reflect.TypeFor[policies.Limit]() {
 				return "", "" // may also be a bare amount
 			}
-			if _, ok := fields[name]; !ok {
+			below, there := fieldNamed(t, name)
+			if !there {
+				_, known := structFields(t)
 				return noSuch(parent, name, known)
 			}
-			t = t.Field(fields[name].position).Type
+			t = below.Type
 		default:
 			return "", ""
 		}

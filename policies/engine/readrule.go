@@ -161,7 +161,7 @@ func (s *ruleReader) walkRest(e *ast.Expr, from int, visit func(any) bool) {
 
 // lookup is object.get(path, key, …) with a key that is known.
 func (s *ruleReader) lookup(e *ast.Expr) (of ast.Ref, key []string, ok bool) {
-	if !e.IsCall() || e.Operator().String() != ast.ObjectGet.Name || len(e.Operands()) < 3 {
+	if !e.IsCall() || operatorName(e) != ast.ObjectGet.Name || len(e.Operands()) < 3 {
 		return nil, nil, false
 	}
 	switch first := e.Operand(0).Value.(type) {
