@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
@@ -60,7 +58,7 @@ type probe struct {
 	seen   *view       // of input
 	config *view       // of data.holdshort.config
 	lent   []string
-	query  rego.PreparedEvalQuery
+	query  *query
 	pool   *pool
 	stuck  atomic.Int32 // evaluations that were given up and still run
 }
@@ -116,27 +114,20 @@ func (p *probe) eval(ctx context.Context, input ast.Value, limit time.Duration) 
 		return nil, &EvalError{Entrypoint: p.group, Code: EvalDeadline,
 			Message: fmt.Sprintf("took longer than %s and cannot be stopped, since one call in it takes that long. Try: keep numbers small", limit)}
 	}
-	set, err := answered.set, answered.err
+	x, err := answered.x, answered.err
 	if err != nil {
 		if budget.greedy.Load() && topdown.IsCancel(err) {
 			return nil, tooMuchMemory(p.group)
 		}
 		return nil, p.explain(ctx, err, limit)
 	}
-	if p.alone && len(set) == 0 {
-		return answers{nil}, nil
-	}
-	if len(set) == 1 {
-		if term, ok := set[0].Bindings["x"].(*ast.Term); ok {
-			if found, ok := p.answers(term.Value); ok {
-				return found, nil
-			}
-		}
+	if found, ok := p.answers(x); ok {
+		return found, nil
 	}
 	return nil, &EvalError{Entrypoint: p.group, Code: EvalInternal, Message: "the query gave no result"}
 }
 
-// answers takes what the query gave apart.
+// answers takes what the query gave apart; nil is that it is undefined.
 func (p *probe) answers(given ast.Value) (answers, bool) {
 	if p.alone {
 		return answers{given}, true
@@ -165,7 +156,7 @@ func tooMuchMemory(group string) *EvalError {
 
 // evaluated is what came of a query; nobody reads it before it has ended.
 type evaluated struct {
-	set rego.ResultSet
+	x   ast.Value
 	err error
 }
 
@@ -175,12 +166,8 @@ func (e *evaluated) ask(ctx context.Context, p *probe, input ast.Value, budget *
 			e.err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	e.set, e.err = p.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalExternalCancel(budget.cancel),
-		rego.EvalMetrics(metrics.NoOp()), rego.EvalGenerateJSON(rawTerm))
+	e.x, e.err = p.query.ask(ctx, input, budget.cancel)
 }
-
-// rawTerm leaves results as they are: stores here never change, so terms stay valid.
-func rawTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
 
 func (p *probe) explain(ctx context.Context, err error, limit time.Duration) error {
 	if topdown.IsCancel(err) || errors.Is(err, context.DeadlineExceeded) {

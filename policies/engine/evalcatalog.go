@@ -91,7 +91,7 @@ func (r *Revision) catalogInput(now time.Time, capacity policies.CatalogCapacity
 // depend on their number.
 func (b *build) nameFlavors(ctx context.Context) []Problem {
 	f, _ := fieldAt(groupCatalog + ".flavors")
-	p, err := b.probe(ctx, groupCatalog, []field{f}, b.store)
+	p, err := b.probe(groupCatalog, []field{f}, b.store)
 	if err != nil {
 		return []Problem{{Code: CodeInternal, Message: "preparing " + f.path() + ": " + err.Error()}}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
@@ -21,7 +20,7 @@ func groups() []string {
 }
 
 // prepare readies one query per group and finds out what each of them reads.
-func (b *build) prepare(ctx context.Context) []Problem {
+func (b *build) prepare(context.Context) []Problem {
 	b.store = inmem.NewFromASTObject(b.data)
 	b.revision = &Revision{digest: b.bundle.digestOf(b.doc), bundle: b.bundle, options: b.options,
 		encoder: newEncoder(), probes: map[string]*probe{}, rules: factsOf(b.compiler), memo: newMemo()}
@@ -29,7 +28,7 @@ func (b *build) prepare(ctx context.Context) []Problem {
 	for _, group := range groups() {
 		reads := readsOf(b.compiler, group)
 		problems = append(problems, reads.problems...)
-		p, err := b.probe(ctx, group, fieldsOf(group), b.store)
+		p, err := b.probe(group, fieldsOf(group), b.store)
 		if err != nil {
 			return append(problems, Problem{Code: CodeInternal, Message: "preparing " + group + ": " + err.Error()})
 		}
@@ -51,10 +50,9 @@ func inputOfGroup(group string) reflect.Type {
 	return reflect.TypeFor[policies.Input]()
 }
 
-func (b *build) probe(ctx context.Context, group string, fields []field, store storage.Store) (*probe, error) {
+func (b *build) probe(group string, fields []field, store storage.Store) (*probe, error) {
 	text, alone := b.probeText(fields)
-	query, err := rego.New(rego.Query(text), rego.Compiler(b.compiler), rego.Store(store),
-		rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
+	query, err := newQuery(text, b.compiler, store)
 	keys := make([]*ast.Term, len(fields))
 	for i, f := range fields {
 		keys[i] = ast.StringTerm(f.path())
