@@ -176,17 +176,18 @@ func (e *encoder) mapping(v reflect.Value, seen *view) (*ast.Term, error) {
 }
 
 func mapTerm[T any](m map[string]T, seen *view, term func(T) *ast.Term) *ast.Term {
-	if seen != nil && seen.all {
+	if seen.all {
 		object := ast.NewObjectWithCapacity(len(m))
 		for key, value := range m {
 			object.Insert(ast.StringTerm(key), term(value))
 		}
 		return ast.NewTerm(object)
 	}
-	keys := keysIn(m, seen)
-	object := ast.NewObjectWithCapacity(len(keys))
-	for _, key := range keys {
-		object.Insert(ast.StringTerm(key), term(m[key]))
+	object := ast.NewObjectWithCapacity(min(len(m), len(seen.parts)))
+	for key := range seen.parts {
+		if value, there := m[key]; there {
+			object.Insert(ast.StringTerm(key), term(value))
+		}
 	}
 	return ast.NewTerm(object)
 }

@@ -13,47 +13,59 @@ const idleMax = 8
 // number of a billion digits does not hear that its time is up. Its goroutines stay
 // for the next one, since their stacks have grown to what an evaluation needs.
 type pool struct {
-	idle chan chan func()
+	idle chan *worker
 }
 
-func newPool(idle int) *pool { return &pool{idle: make(chan chan func(), idle)} }
+// worker is one such goroutine, and belongs to one caller at a time.
+type worker struct {
+	work chan func()
+	done chan struct{} // has room, so that nobody need be there to hear of the end
+}
+
+func newPool(idle int) *pool { return &pool{idle: make(chan *worker, idle)} }
 
 // run calls f and tells whether it ended before given closed.
 func (p *pool) run(f func(), given <-chan struct{}, stuck *atomic.Int32) bool {
-	done := make(chan struct{})
-	work := func() {
-		defer close(done)
-		f()
-	}
+	w := p.take()
+	w.work <- f
 	select {
-	case worker := <-p.idle:
-		worker <- work
-	default:
-		worker := make(chan func(), 1)
-		worker <- work
-		go p.serve(worker)
-	}
-	select {
-	case <-done:
+	case <-w.done:
+		p.put(w)
 		return true
 	case <-given:
 	}
 	stuck.Add(1)
 	go func() {
-		<-done
+		<-w.done
 		stuck.Add(-1)
+		close(w.work)
 	}()
 	return false
 }
 
-// serve works until more goroutines than are wanted are idle.
-func (p *pool) serve(worker chan func()) {
-	for work := range worker {
+func (p *pool) take() *worker {
+	select {
+	case w := <-p.idle:
+		return w
+	default:
+	}
+	w := &worker{work: make(chan func(), 1), done: make(chan struct{}, 1)}
+	go w.serve()
+	return w
+}
+
+// put keeps a worker, until more are idle than are wanted.
+func (p *pool) put(w *worker) {
+	select {
+	case p.idle <- w:
+	default:
+		close(w.work)
+	}
+}
+
+func (w *worker) serve() {
+	for work := range w.work {
 		work()
-		select {
-		case p.idle <- worker:
-		default:
-			return
-		}
+		w.done <- struct{}{}
 	}
 }
