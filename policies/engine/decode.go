@@ -55,7 +55,7 @@ func (d *decoder) value(v ast.Value, into reflect.Value) {
 		d.orderKey(v, target)
 		return
 	case *map[string]policies.Limit: // most of a catalog, so without reflection
-		d.limits(v, target)
+		*target = d.limits(v)
 		return
 	}
 	switch into.Kind() {

@@ -72,8 +72,7 @@ func isPlainData(node *yaml.Node, depth int) bool {
 			}
 		}
 	case yaml.ScalarNode:
-		return node.Tag == "!!str" && utf8.ValidString(node.Value) || node.Tag == "!!bool" || node.Tag == "!!null" ||
-			node.Tag == "!!int" && isShortInteger(node.Value)
+		return isPlainScalar(node)
 	case yaml.DocumentNode, yaml.SequenceNode:
 	default:
 		return false
@@ -81,10 +80,20 @@ func isPlainData(node *yaml.Node, depth int) bool {
 	return !slices.ContainsFunc(node.Content, func(part *yaml.Node) bool { return !isPlainData(part, depth+1) })
 }
 
+func isPlainScalar(node *yaml.Node) bool {
+	switch node.Tag {
+	case "!!str":
+		return utf8.ValidString(node.Value)
+	case "!!int":
+		return isShortInteger(node.Value)
+	}
+	return node.Tag == "!!bool" || node.Tag == "!!null"
+}
+
 // isShortInteger is a decimal that has one spelling only, and fits.
 func isShortInteger(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
-	return text == "0" || len(digits) > 0 && len(digits) < 19 && digits[0] != '0' &&
+	return text == "0" || digits != "" && len(digits) < 19 && digits[0] != '0' &&
 		!strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
 }
 

@@ -11,16 +11,17 @@ import (
 )
 
 // limits reads the quotas of a flavor by resource.
-func (d *decoder) limits(v ast.Value, into *map[string]policies.Limit) {
+func (d *decoder) limits(v ast.Value) (limits map[string]policies.Limit) {
 	d.entries(v, func(size int) {
-		*into = make(map[string]policies.Limit, size)
+		limits = make(map[string]policies.Limit, size)
 	}, func(name string, value ast.Value) {
 		var limit policies.Limit
 		d.path = append(d.path, name)
 		d.limit(value, &limit)
 		d.path = d.path[:len(d.path)-1]
-		(*into)[name] = limit
+		limits[name] = limit
 	})
+	return limits
 }
 
 // limit reads one quota: a number, a Kubernetes quantity, or {nominal: …, …}. The
