@@ -13,23 +13,25 @@ import (
 // out, as the annotation and the affinity would outgrow the Job.
 const preferNodesMax = 100
 
-// admit makes the effect that lets a Job go on a flavor.
-func (p *planner) admit(it *item, o *option) {
+// admit makes the effect that lets a Job go with what it was assigned.
+func (p *planner) admit(it *item, a *assignment) {
 	it.state = admitted
 	reservation := demand.Reservation{UID: it.job.UID, Queue: it.line.name, Revision: p.Revision, Time: p.Now}
-	var placed []fit.Placed
-	for i, set := range o.sets {
+	admit := effect.Admit{Job: it.job}
+	var where []fit.Placed
+	for i := range a.sets {
+		set := &a.sets[i]
 		asked := it.entry.Form().Sets[i].Set
 		reservation.PodSets = append(reservation.PodSets, demand.ReservedPodSet{
-			Name: asked.Name, Count: asked.Count, Requests: charged(asked.Requests), Flavors: o.flavors(),
-			NodeSelector: o.selector, Tolerations: o.tolerations,
+			Name: asked.Name, Count: set.count, Requests: charged(asked.Requests), Flavors: it.class.flavors(i, set),
+			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
 		})
-		if o.verified {
-			placed = append(placed, p.machines.plan(set)...)
+		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
+		if set.machines.verified && !p.QuotaOnly {
+			where = append(where, p.machines.plan(set)...)
 		}
 	}
-	admit := effect.Admit{Job: it.job, NodeSelector: o.selector, Tolerations: o.tolerations}
-	reservation.Plan, admit.PreferNodes = hints(placed)
+	reservation.Plan, admit.PreferNodes = hints(where)
 	admit.Reservation = reservation
 	p.res.Admit = append(p.res.Admit, admit)
 }
@@ -45,11 +47,19 @@ func charged(requests resource.List) resource.List {
 	return list
 }
 
-// flavors is where each limited resource is charged, and the pods themselves.
-func (o *option) flavors() map[string]string {
-	flavors := map[string]string{resource.Pods: o.flavor}
-	for _, c := range o.cells {
-		flavors[c.key.Resource] = o.flavor
+// flavors is where each limited resource of a pod set is charged, and the pods
+// themselves.
+func (c *class) flavors(set int, got *chosen) map[string]string {
+	flavors := map[string]string{}
+	for part, at := range got.flavors {
+		this := &c.sets[set].parts[part]
+		flavor := this.offers[at].flavor
+		for _, w := range this.wants {
+			flavors[w.resource] = flavor
+		}
+		if _, set := flavors[resource.Pods]; !set {
+			flavors[resource.Pods] = flavor
+		}
 	}
 	return flavors
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdshort/holdshort/ledger/book"
-	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -16,13 +16,14 @@ import (
 // pods, same flavors allowed. What holds for one holds for all, so a thousand of
 // them cost one look.
 type class struct {
-	line    *line
-	form    *book.Form
-	options []option        // flavors it may run on, in order
-	never   []reason.Reason // why it is not in line at all
-	over    []reason.Quota  // flavors whose quota is too small for it
-	failed  bool            // it did not fit at some point of this plan
-	answer  *answer         // why it waits, at the end of the plan
+	line   *line
+	form   *book.Form
+	sets   []ask
+	shapes []placed        // worked out so far
+	never  []reason.Reason // why it is not in line at all
+	least  int64           // pods it can start with, if that is fewer than all
+	failed *item           // did not fit at some point of this plan; nor will who comes after it
+	answer *answer         // why it waits, at the end of the plan
 }
 
 type classKey struct {
@@ -31,25 +32,27 @@ type classKey struct {
 	allow string
 }
 
-// option is one flavor for a class.
-type option struct {
-	flavor      string
-	verified    bool
-	cells       []cell // what it takes of limited resources
-	sets        []optionSet
-	selector    map[string]string
-	tolerations []policies.Toleration
+// ask is one pod set: what it wants of each group of resources.
+type ask struct {
+	count, least int64
+	parts        []part
 }
 
-type optionSet struct {
-	shape *fit.Shape
-	count int64
-	node  string // that the pods name, if they do
+// part is the limited resources of one group, which get one flavor together.
+type part struct {
+	wants  []want
+	offers []offer // flavors it may have, in order
 }
 
-type cell struct {
-	key    quota.Key
-	amount int64
+type want struct {
+	resource string
+	perPod   int64
+}
+
+type offer struct {
+	flavor string
+	pairs  []quota.PairID // for each want
+	clash  *reason.Reason // why its machines are not for these pods
 }
 
 func (p *planner) classOf(it *item) *class {
@@ -69,32 +72,52 @@ func (p *planner) newClass(it *item) *class {
 	c := &class{line: it.line, form: it.entry.Form()}
 	if unknown := p.unknown(c); len(unknown) > 0 {
 		c.never = append(c.never, reason.NotKnown(c.line.name, unknown, p.limiting(unknown)))
+		return c
 	}
-	var clashes []reason.Reason
-	fitting := 0
-	for _, name := range allowed(c.line.queue.Flavors, it.verdict.Flavors) {
-		flavor := p.Catalog.Flavors[name]
-		if clash := c.agrees(name, flavor); clash != nil {
-			clashes = append(clashes, *clash)
-			continue
+	for _, set := range c.form.Sets {
+		a := ask{count: set.Set.Count, least: set.Set.Count}
+		if least := set.Set.MinCount; least > 0 && least < a.count {
+			a.least = least
 		}
-		fitting++
-		o, over := p.option(c, name, flavor)
-		if over != nil {
-			c.over = append(c.over, *over)
-			continue
+		for i := range c.line.groups {
+			if wants, wanted := c.wants(&set, i); wanted {
+				a.parts = append(a.parts, part{wants, p.offers(c, i, wants, set.Set.Place, it.verdict.Flavors)})
+			}
 		}
-		c.options = append(c.options, o)
+		c.sets = append(c.sets, a)
 	}
-	switch {
-	case fitting == 0 && len(clashes) == 0:
-		c.never = append(c.never, reason.NoFlavors(c.line.name))
-	case fitting == 0:
-		c.never = append(c.never, reason.Joined(clashes))
-	case len(c.options) == 0:
-		c.never = append(c.never, reason.OverQuota(c.pods(), c.over...))
+	if r := p.hopeless(c); r != nil {
+		c.never = append(c.never, *r)
 	}
 	return c
+}
+
+// wants is what a pod set asks for of a group, by name. A pod set that asks for
+// nothing limited is still to have a flavor: the first group's.
+func (c *class) wants(set *book.FormSet, group int) ([]want, bool) {
+	var wants []want
+	none := true
+	for _, name := range set.Set.Requests.Names() {
+		of, limited := c.line.groupOf[name]
+		none = none && !limited
+		if limited && of == group {
+			wants = append(wants, want{name, set.Set.Requests[name]})
+		}
+	}
+	return wants, len(wants) > 0 || none && group == 0
+}
+
+// offers is the flavors of a group that the Job may have.
+func (p *planner) offers(c *class, group int, wants []want, place demand.Place, allow []string) []offer {
+	var offers []offer
+	for _, name := range allowed(c.line.groups[group].flavors, allow) {
+		o := offer{flavor: name, clash: agrees(name, p.Catalog.Flavors[name], place)}
+		for _, w := range wants {
+			o.pairs = append(o.pairs, p.tree.Pair(name, w.resource))
+		}
+		offers = append(offers, o)
+	}
+	return offers
 }
 
 // allowed is the queue's flavors, as far as the verdict allows them and in its
@@ -147,108 +170,22 @@ func (p *planner) kind(l *line, name string) policies.ResourceClass {
 	return kind
 }
 
-func (c *class) agrees(name string, f policies.Flavor) *reason.Reason {
-	for _, set := range c.form.Sets {
-		if clash := agrees(name, f, set.Set.Place); clash != nil {
-			return clash
-		}
-	}
-	return nil
-}
-
-// option works out what a flavor would take, or why its quota can never do.
-func (p *planner) option(c *class, name string, f policies.Flavor) (option, *reason.Quota) {
-	o := option{flavor: name, verified: f.Verify != policies.VerifyNone}
-	total := resource.List{}
-	for _, set := range c.form.Sets {
-		selector, tolerations := injection(f, set.Set.Place)
-		place := book.Inject(set.Set.Place, selector, tolerations)
-		o.sets = append(o.sets, optionSet{p.Snapshot.Shape(place, set.Set.Requests), set.Set.Count, namedNode(place)})
-		o.selector, o.tolerations = selector, tolerations
-		total.AddTo(set.Set.Requests, set.Set.Count)
-	}
-	for _, resourceName := range total.Names() {
-		if total[resourceName] == 0 || p.kind(c.line, resourceName) != policies.Limited {
-			continue
-		}
-		key := quota.Key{Queue: c.line.name, Flavor: name, Resource: resourceName}
-		nominal := c.line.queue.Quota[name][resourceName].Nominal
-		if total[resourceName] > nominal {
-			return o, &reason.Quota{Queue: key.Queue, Flavor: key.Flavor, Resource: key.Resource,
-				Nominal: nominal, Asked: total[resourceName]}
-		}
-		o.cells = append(o.cells, cell{key, total[resourceName]})
-	}
-	return o, nil
-}
-
 func (c *class) pods() int64 {
 	total := int64(0)
-	for _, set := range c.form.Sets {
-		total = resource.Add(total, set.Set.Count)
+	for _, set := range c.sets {
+		total = resource.Add(total, set.count)
 	}
 	return total
 }
 
-// feasible returns the first flavor on which the class could start now.
-func (p *planner) feasible(c *class) *option {
-	if c.failed {
-		return nil
+// fails tells whether it is known that a Job of the class does not fit: room only
+// gets less within a plan, and who has less priority, or came later, may displace
+// nobody that one before it could not.
+func (c *class) fails(it *item) bool {
+	f := c.failed
+	if f == nil {
+		return false
 	}
-	for i := range c.options {
-		o := &c.options[i]
-		if p.quotaAllows(o) && (!o.verified || p.machines.allow(o.sets)) {
-			return o
-		}
-	}
-	c.failed = true
-	return nil
-}
-
-func (p *planner) quotaAllows(o *option) bool {
-	for _, c := range o.cells {
-		if c.amount > p.tree.Available(c.key) {
-			return false
-		}
-	}
-	return true
-}
-
-// lacks says why the class can't start as things stand, one flavor after the
-// other.
-func (p *planner) lacks(c *class) []reason.Reason {
-	var found, never []reason.Reason
-	for i := range c.options {
-		o := &c.options[i]
-		machines := p.machines.lack(o)
-		if machines != nil && machines.Code == reason.NeverFits {
-			never = append(never, *machines)
-			continue
-		}
-		if r := p.quotaLack(o); r != nil {
-			found = append(found, *r)
-		}
-		if machines != nil {
-			found = append(found, *machines)
-		}
-	}
-	if len(found) == 0 && len(never) > 0 {
-		if len(c.over) > 0 {
-			never = append(never, reason.OverQuota(c.pods(), c.over...))
-		}
-		found = []reason.Reason{reason.Joined(never)}
-	}
-	return found
-}
-
-func (p *planner) quotaLack(o *option) *reason.Reason {
-	for _, c := range o.cells {
-		row := p.tree.Row(c.key)
-		if c.amount > p.tree.Available(c.key) {
-			r := reason.NoQuota(reason.Quota{Queue: row.Queue, Flavor: row.Flavor, Resource: row.Resource,
-				Used: row.Usage, Nominal: row.Nominal, Asked: c.amount})
-			return &r
-		}
-	}
-	return nil
+	return !c.line.displaces || it.verdict.Priority < f.verdict.Priority ||
+		it.verdict.Priority == f.verdict.Priority && demand.CompareArrival(f.job, it.job) <= 0
 }

@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"slices"
-
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 )
@@ -11,12 +9,17 @@ import (
 // works, so what did not fit once need not be tried again.
 type planner struct {
 	Input
-	tree     *quota.Tree
+	tree     shares // as it will be when those who are taken back have gone
+	now      shares // as it is until then
 	machines *machines
 	lines    map[string]*line
 	order    []*line // by name
 	classes  map[classKey]*class
 	accepts  map[[2]string]bool
+	running  map[quota.NodeID][]*victim
+	evicted  []*victim // in this round
+	borrowed []lent    // in this round: kept for who can't displace anybody
+	memory   *Memory
 	ordered  bool    // some verdict has an order of its own
 	next     *answer // what Jobs are told that the plan did not get to
 	res      Result
@@ -27,12 +30,13 @@ type planner struct {
 func Plan(in Input) Result {
 	p := &planner{
 		Input: in, lines: map[string]*line{},
-		classes: map[classKey]*class{}, accepts: map[[2]string]bool{},
+		classes: map[classKey]*class{}, accepts: map[[2]string]bool{}, running: map[quota.NodeID][]*victim{},
 	}
 	p.takeBack()
 	p.machines = newMachines(in.Snapshot, in.Catalog)
+	p.openQueues()
 	p.openLines()
-	p.tree = p.quotas()
+	p.remember()
 	p.rounds()
 	p.report()
 	p.res.Queues = p.states()
@@ -46,93 +50,67 @@ func Plan(in Input) Result {
 	return p.res
 }
 
-// rounds takes at most one Job from each line in a round, the heads in the
-// order of their rank, until every line is through. A line that is strict about
-// order stops at a Job that does not fit.
-func (p *planner) rounds() {
-	heads := make([]*item, 0, len(p.order))
-	for {
-		heads = heads[:0]
-		for _, l := range p.order {
-			if l.next < len(l.items) {
-				heads = append(heads, l.items[l.next])
-			}
-		}
-		if len(heads) == 0 {
-			return
-		}
-		slices.SortFunc(heads, p.compare)
-		for _, it := range heads {
-			if p.Limit > 0 && len(p.res.Admit)+len(p.res.Asks) >= p.Limit {
-				return
-			}
-			it.line.next++
-			p.consider(it)
-		}
+// wake notes a moment at which the plan changes by itself.
+func (p *planner) wake(at int64) {
+	if at > p.Now && (p.res.WakeAt == 0 || at < p.res.WakeAt) {
+		p.res.WakeAt = at
 	}
 }
 
-// consider admits a Job if it may start, or leaves it with what its class lacks.
-func (p *planner) consider(it *item) {
-	if it.line.stopped != nil {
-		return
+// use takes quota and room for a Job that starts, or may.
+func (p *planner) use(it *item, a *assignment) {
+	if p.now.Tree != p.tree.Tree {
+		p.now.addAll(it.line.node, a.uses)
 	}
-	o := p.feasible(it.class)
-	if o == nil {
-		if it.line.strict && p.blocks(it.class) {
-			it.line.stopped = it
+	p.keep(it, a)
+}
+
+// keep takes them for a Job that will start when others have gone.
+func (p *planner) keep(it *item, a *assignment) {
+	p.tree.addAll(it.line.node, a.uses)
+	if !p.QuotaOnly {
+		for _, s := range a.sets {
+			p.machines.promise(s.machines.shape, s.count, s.machines.verified)
 		}
+	}
+	it.state, it.taken = kept, a.uses
+	it.line.started = append(it.line.started, it)
+}
+
+// start lets a Job go that fits, unless it has to be asked about or written to
+// first: then its room is kept, so that nobody overtakes it for that.
+func (p *planner) start(it *item, a *assignment) {
+	if p.mayNot(it, a) {
 		return
 	}
+	if p.now.Tree != p.tree.Tree && !p.now.fits(it.line.node, a.uses) {
+		it.found = append(it.found, reason.RoomComes(0))
+		p.keep(it, a)
+		return
+	}
+	p.use(it, a)
+	p.admit(it, a)
+}
+
+// mayNot tells whether something else than room keeps a Job from going, or from
+// having others taken back.
+func (p *planner) mayNot(it *item, a *assignment) bool {
 	uid := it.job.UID
 	if p.Busy[uid] {
-		// Nothing can be written to it right now; its room is kept, so that
-		// nobody overtakes it for that.
 		it.found = append(it.found, reason.NextRound())
-		p.use(it, o)
-		return
+		p.use(it, a)
+		return true
 	}
 	answer, answered := p.Holds[uid]
 	switch {
 	case answered && answer.Reason != nil:
 		it.found = append(it.found, *answer.Reason)
 		p.wake(answer.Reason.Until)
-		return
+		return true
 	case p.AskHold && !answered:
 		p.ask(it)
-		p.use(it, o)
-		return
-	}
-	p.use(it, o)
-	p.admit(it, o)
-}
-
-// blocks: a strict line stops only at a Job that waits for share or machines,
-// not at one that can never start.
-func (p *planner) blocks(c *class) bool {
-	main, _ := reason.Main(p.lacks(c))
-	switch reason.Of(main.Code).Group {
-	case reason.GroupShare, reason.GroupMachines:
+		p.use(it, a)
 		return true
 	}
 	return false
-}
-
-// use takes quota and room for a Job that starts, or may.
-func (p *planner) use(it *item, o *option) {
-	for _, c := range o.cells {
-		p.tree.Add(c.key, c.amount)
-	}
-	for _, s := range o.sets {
-		p.machines.promise(s.shape, s.count, o.verified)
-	}
-	it.state, it.taken = kept, o.cells
-	it.line.started = append(it.line.started, it)
-}
-
-// wake notes a moment at which the plan changes by itself.
-func (p *planner) wake(at int64) {
-	if at > p.Now && (p.res.WakeAt == 0 || at < p.res.WakeAt) {
-		p.res.WakeAt = at
-	}
 }

@@ -2,11 +2,11 @@ package decide
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -23,7 +23,18 @@ type line struct {
 	behind  *answer // what those behind it are told
 	started []*item
 	kinds   map[string]policies.ResourceClass
+
+	node    quota.NodeID
+	groups  []group
+	groupOf map[string]int // resource → group
+	missing string         // a flavor of it that the policy does not have
+	// displaces: it has some right to take others' place; displacesToBorrow: also
+	// for more than is its own.
+	displaces, displacesToBorrow bool
 }
+
+// group is resources that get one flavor together.
+type group struct{ flavors []string }
 
 // item is one queued Job.
 type item struct {
@@ -33,7 +44,11 @@ type item struct {
 	line    *line
 	class   *class
 	state   state
-	taken   []cell          // what it was given of quota
+	tried   tried           // where the search for flavors goes on
+	parked  bool            // was tried, and waits for something to change
+	skipped bool            // others were before it in this round
+	lends   bool            // keeps room of its queue while it can displace nobody
+	taken   []use           // what it was given of quota
 	found   []reason.Reason // why it is held, whatever is free
 }
 
@@ -47,14 +62,6 @@ const (
 
 // openLines sorts the queued Jobs into lines.
 func (p *planner) openLines() {
-	if p.Catalog != nil {
-		for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
-			q := p.Catalog.Queues[name]
-			l := &line{name: name, queue: q, strict: q.Strict(), kinds: map[string]policies.ResourceClass{}}
-			p.lines[name] = l
-			p.order = append(p.order, l)
-		}
-	}
 	queued := p.Snapshot.Queued()
 	items := make([]item, len(queued))
 	nowhere := &line{} // Jobs whose queue is not known
@@ -77,6 +84,17 @@ func (p *planner) openLines() {
 		slices.SortFunc(l.items, p.compare)
 		slices.SortFunc(l.parked, p.compare)
 	}
+}
+
+// head is the Job of a line whose turn it is, nil if there is none.
+func (l *line) head() *item {
+	for l.next < len(l.items) {
+		if it := l.items[l.next]; it.state == waits && !it.parked && len(it.found) == 0 {
+			return it
+		}
+		l.next++
+	}
+	return nil
 }
 
 // compare is the one order of Jobs: the policy's, then arrival, then UID.
@@ -136,12 +154,17 @@ func (p *planner) judge(it *item) {
 	p.judgeInQueue(it)
 	if it.found == nil {
 		it.class = p.classOf(it)
-		it.found = append(it.found, it.class.never...)
+		if !p.HopelessBlock {
+			it.found = append(it.found, it.class.never...)
+		}
 	}
 }
 
 func (p *planner) judgeInQueue(it *item) {
 	j := it.job
+	if missing := it.line.missing; missing != "" {
+		it.found = append(it.found, reason.NoSuchFlavor(it.line.name, missing))
+	}
 	if !p.accepted(it.line, j.Namespace) {
 		it.found = append(it.found, reason.NotAccepted(it.line.name, j.Namespace))
 	}

@@ -66,22 +66,27 @@ func (m *machines) promised(s *fit.Shape) int64 {
 }
 
 // allow tells whether all pod sets of a gang may be let go together.
-func (m *machines) allow(sets []optionSet) bool {
+func (m *machines) allow(sets []chosen) bool {
 	if len(sets) == 1 {
-		return m.allowSet(sets[0])
+		return m.allowSet(&sets[0])
 	}
 	saved, index := slices.Clone(m.promises), maps.Clone(m.index)
 	defer func() { m.promises, m.index = saved, index }()
-	for _, s := range sets {
+	for i := range sets {
+		s := &sets[i]
 		if !m.allowSet(s) {
 			return false
 		}
-		m.promise(s.shape, s.count, true)
+		m.promise(s.machines.shape, s.count, s.machines.verified)
 	}
 	return true
 }
 
-func (m *machines) allowSet(s optionSet) bool {
+func (m *machines) allowSet(c *chosen) bool {
+	if !c.machines.verified {
+		return true
+	}
+	s := optionSet{c.machines.shape, c.count, c.machines.node}
 	before := m.promised(s.shape)
 	need := resource.Add(before, s.count)
 	if m.room.Slots(s.shape) < need || m.room.Left(s.shape, m.promises) < need {
@@ -108,32 +113,42 @@ func (m *machines) allowSet(s optionSet) bool {
 	return true
 }
 
-// lack says why the machines of an option won't do, nil if they will.
-func (m *machines) lack(o *option) *reason.Reason {
-	if !o.verified || m.allow(o.sets) {
+// lack says why the machines of the flavors chosen won't do, nil if they will.
+func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
+	if m.allow(sets) {
 		return nil
 	}
 	var r reason.Reason
-	for _, s := range o.sets {
-		r = m.lackOf(o, s)
-		if m.room.Slots(s.shape) < s.count {
+	for i := range sets {
+		s := &sets[i]
+		if !s.machines.verified {
+			continue
+		}
+		r = m.lackOf(flavor, optionSet{s.machines.shape, s.count, s.machines.node})
+		if m.room.Slots(s.machines.shape) < s.count {
 			break // this one alone is too much
 		}
 	}
 	return &r
 }
 
-func (m *machines) lackOf(o *option, s optionSet) reason.Reason {
+type optionSet struct {
+	shape *fit.Shape
+	count int64
+	node  string // that the pods name, if they do
+}
+
+func (m *machines) lackOf(flavor string, s optionSet) reason.Reason {
 	empty := m.snapshot.Empty(s.shape)
 	switch {
 	case empty.Nodes == 0:
-		return reason.NoSuchMachines(o.flavor, s.node)
+		return reason.NoSuchMachines(flavor, s.node)
 	case empty.Slots < s.count:
-		return reason.TooSmallMachines(o.flavor, s.count, empty.Slots, empty.Nodes)
+		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes)
 	}
 	short := m.room.Short(s.shape, s.count)
 	about := reason.Machines{
-		Flavor: o.flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
+		Flavor: flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
 		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
 		Matching: empty.Nodes, Out: empty.Out, Lost: m.snapshot.Lost(s.shape, short.Resource),
 	}
@@ -160,17 +175,17 @@ func (m *machines) placing(s *fit.Shape) int64 {
 // plan finds nodes for a gang beside everything planned before. Pods may land
 // elsewhere, so this is a hint; if the hints of others are in the way, the gang
 // gets a plan as if they were not.
-func (m *machines) plan(s optionSet) []fit.Placed {
+func (m *machines) plan(s *chosen) []fit.Placed {
 	if m.planned == nil {
 		m.planned = m.room.Copy()
 		for _, o := range m.snapshot.Outstanding() {
 			m.follow(o)
 		}
 	}
-	if placed, ok := m.planned.Place(s.shape, s.count); ok {
+	if placed, ok := m.planned.Place(s.machines.shape, s.count); ok {
 		return placed
 	}
-	placed, _ := m.room.Copy().Place(s.shape, s.count)
+	placed, _ := m.room.Copy().Place(s.machines.shape, s.count)
 	return placed
 }
 

@@ -10,11 +10,16 @@ import (
 
 // Input is everything a plan depends on.
 type Input struct {
+	Options
 	Snapshot *book.Snapshot
 	// Catalog of the active revision; nil when no policy is in force: nothing
 	// is admitted.
 	Catalog  *policies.Catalog
 	Revision string // its digest
+	// Limits of the catalog; nil: made for this plan.
+	Limits *quota.Limits
+	// Memory of the round before, in plans of one round.
+	Memory *Memory
 	// Verdicts by Job UID, for every Job that may be admitted.
 	Verdicts map[string]Outcome
 	// Namespaces by name → labels: which queue accepts which.
@@ -70,6 +75,8 @@ type Result struct {
 	// More: Input.Limit was reached, so plan again at once. Who was not looked at
 	// is in Waiting with BehindOthers, which is not worth writing down.
 	More bool
+	// Memory for the next plan, where plans are one round.
+	Memory *Memory
 	// Queues is every queue of the policy and every other one that anything is
 	// charged to, by name.
 	Queues []QueueState

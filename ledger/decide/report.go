@@ -16,18 +16,18 @@ func (p *planner) report() {
 	p.res.Waiting = make([]Waiting, 0, total-len(p.res.Admit))
 	for _, l := range p.order {
 		p.reportLine(l)
-		p.res.More = p.res.More || l.next < len(l.items)
+		p.res.More = p.res.More || l.stopped == nil && l.head() != nil && !p.OneRound
 	}
 }
 
 func (p *planner) reportLine(l *line) {
 	rank := 0
 	first := len(p.res.Waiting)
-	for i, it := range l.items {
+	for _, it := range l.items {
 		if it.state == admitted {
 			continue
 		}
-		a := p.why(it, i >= l.next)
+		a := p.why(it)
 		w := it.waiting(a)
 		if !a.parked {
 			rank++
@@ -60,11 +60,11 @@ func answerOf(found []reason.Reason) *answer {
 }
 
 // why is all that keeps a Job of a line from starting.
-func (p *planner) why(it *item, unseen bool) *answer {
+func (p *planner) why(it *item) *answer {
 	switch {
 	case len(it.found) > 0:
 		return answerOf(it.found)
-	case it.state == kept || unseen:
+	case it.state == kept, !it.parked && it.line.stopped == nil:
 		return p.later()
 	}
 	c := it.class

@@ -11,49 +11,143 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// quotas makes the rows of the policy's queues, with what is in use.
-func (p *planner) quotas() *quota.Tree {
-	var rows []quota.Row
-	for _, l := range p.order {
-		for _, key := range limits(l.name, l.queue) {
-			rows = append(rows, quota.Row{
-				Key: key, Nominal: l.queue.Quota[key.Flavor][key.Resource].Nominal, Usage: p.Snapshot.Usage(key),
-			})
+// Limits makes the quotas of a catalog's queues and cohorts ready to count with.
+// It fails on cohorts that are their own ancestors.
+func Limits(catalog *policies.Catalog) (*quota.Limits, error) {
+	var queues, cohorts []quota.Member
+	for name, q := range catalog.Queues {
+		m := quota.Member{Name: name, Cohort: q.Cohort, Weight: weight(q.Weight), Limits: map[quota.Pair]quota.Limit{}}
+		for _, pair := range pairsOf(q) {
+			m.Limits[pair] = limitOf(q.Quota[pair.Flavor][pair.Resource])
 		}
+		queues = append(queues, m)
 	}
-	tree := quota.New(rows)
-	for _, loose := range p.Snapshot.Loose() {
-		p.chargeLoose(tree, loose)
+	for name, c := range catalog.Cohorts {
+		m := quota.Member{Name: name, Cohort: c.Parent, Weight: weight(c.Weight), Limits: map[quota.Pair]quota.Limit{}}
+		for flavor, limits := range c.Quota {
+			for resourceName, limit := range limits {
+				m.Limits[quota.Pair{Flavor: flavor, Resource: resourceName}] = limitOf(limit)
+			}
+		}
+		cohorts = append(cohorts, m)
 	}
-	return tree
+	return quota.Compile(queues, cohorts)
 }
 
-// limits is every resource that a quota of the queue names, on every flavor.
-func limits(name string, q policies.Queue) []quota.Key {
-	named := map[string]bool{}
-	flavors := map[string]bool{}
-	for _, flavor := range q.Flavors {
-		flavors[flavor] = true
+func limitOf(l policies.Limit) quota.Limit {
+	return quota.Limit{Nominal: l.Nominal, Borrow: l.BorrowingLimit, Lend: l.LendingLimit}
+}
+
+func weight(w *policies.Weight) int64 {
+	if w == nil {
+		return quota.WholeWeight
 	}
-	for flavor, limits := range q.Quota {
-		flavors[flavor] = true
-		for resourceName := range limits {
+	return int64(*w)
+}
+
+// pairsOf is every resource that a quota of the queue names, on every flavor that
+// may give it: one without a quota of it has 0.
+func pairsOf(q policies.Queue) []quota.Pair {
+	var pairs []quota.Pair
+	for _, g := range groupsOf(q) {
+		for _, flavor := range g.Flavors {
+			for _, resourceName := range g.Resources {
+				pairs = append(pairs, quota.Pair{Flavor: flavor, Resource: resourceName})
+			}
+		}
+	}
+	return pairs
+}
+
+// groupsOf is the queue's groups of resources; without any, all that its quotas
+// name are one, on all of its flavors.
+func groupsOf(q policies.Queue) []policies.Group {
+	if len(q.Groups) > 0 {
+		return q.Groups
+	}
+	named, flavors := map[string]bool{}, slices.Clone(q.Flavors)
+	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
+		if !slices.Contains(flavors, flavor) {
+			flavors = append(flavors, flavor)
+		}
+		for resourceName := range q.Quota[flavor] {
 			named[resourceName] = true
 		}
 	}
-	keys := make([]quota.Key, 0, len(flavors)*len(named))
-	for _, flavor := range slices.Sorted(maps.Keys(flavors)) {
-		for _, resourceName := range slices.Sorted(maps.Keys(named)) {
-			keys = append(keys, quota.Key{Queue: name, Flavor: flavor, Resource: resourceName})
+	return []policies.Group{{Resources: slices.Sorted(maps.Keys(named)), Flavors: flavors}}
+}
+
+// openQueues makes a line for every queue of the policy, and the tree of quotas
+// with what is in use.
+func (p *planner) openQueues() {
+	limits := p.Limits
+	if p.Catalog != nil && limits == nil {
+		var err error
+		if limits, err = Limits(p.Catalog); err != nil {
+			p.Catalog = nil // nobody knows what is left: nothing is admitted
 		}
 	}
-	return keys
+	if p.Catalog == nil {
+		limits, _ = Limits(&policies.Catalog{})
+	}
+	p.tree = shares{quota.NewTree(limits)}
+	p.now = p.tree
+	if p.Catalog == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
+		l := p.newLine(name, p.Catalog.Queues[name])
+		p.lines[name] = l
+		p.order = append(p.order, l)
+	}
+	for _, row := range p.Snapshot.Charged() {
+		p.charge(row.Key, row.Usage)
+	}
+	for _, loose := range p.Snapshot.Loose() {
+		p.chargeLoose(loose)
+	}
+}
+
+func (p *planner) newLine(name string, q policies.Queue) *line {
+	l := &line{
+		name: name, queue: q, strict: q.Strict(), kinds: map[string]policies.ResourceClass{},
+		node: p.tree.Queue(name), groupOf: map[string]int{},
+	}
+	for i, g := range groupsOf(q) {
+		own := group{flavors: g.Flavors}
+		if len(q.Groups) == 0 {
+			own.flavors = q.Flavors
+		}
+		l.groups = append(l.groups, own)
+		for _, resourceName := range g.Resources {
+			l.groupOf[resourceName] = i
+		}
+	}
+	for _, flavor := range q.Flavors {
+		if _, there := p.Catalog.Flavors[flavor]; !there {
+			l.missing = flavor
+		}
+	}
+	displaces := func(v policies.Victims) bool { return v != "" && v != policies.VictimsNever }
+	rights := q.Preemption
+	l.displacesToBorrow = displaces(rights.BorrowWithinCohort.Policy) ||
+		p.Catalog.FairSharing.Enabled && displaces(rights.ReclaimWithinCohort)
+	l.displaces = displaces(rights.WithinQueue) || displaces(rights.ReclaimWithinCohort) || l.displacesToBorrow
+	return l
+}
+
+// charge counts what is used by a queue of the policy.
+func (p *planner) charge(k quota.Key, amount int64) {
+	node, pair := p.tree.Queue(k.Queue), p.tree.Pair(k.Flavor, k.Resource)
+	if node != quota.None && pair != quota.None {
+		p.tree.Add(node, pair, amount)
+	}
 }
 
 // chargeLoose charges a Job that was never admitted to its queue, on the first
 // flavor that its pods agree with. A queue that does not take the Jobs of the
 // namespace has nothing to do with it: anybody can write a label.
-func (p *planner) chargeLoose(tree *quota.Tree, loose book.Loose) {
+func (p *planner) chargeLoose(loose book.Loose) {
 	j := loose.Entry.Job()
 	l := p.lines[p.queueOf(j)]
 	if l == nil || len(l.queue.Flavors) == 0 || !p.accepted(l, j.Namespace) {
@@ -67,7 +161,7 @@ func (p *planner) chargeLoose(tree *quota.Tree, loose book.Loose) {
 		}
 	}
 	for _, name := range loose.Amount.Names() {
-		tree.Add(quota.Key{Queue: l.name, Flavor: flavor, Resource: name}, loose.Amount[name])
+		p.charge(quota.Key{Queue: l.name, Flavor: flavor, Resource: name}, loose.Amount[name])
 	}
 }
 
@@ -78,17 +172,16 @@ func (p *planner) states() []QueueState {
 		if l.name == "" {
 			continue
 		}
-		s := &QueueState{Name: l.name, InPolicy: true, Pending: len(l.items) + len(l.parked), Admitted: int(p.Snapshot.Admitted(l.name))}
+		s := &QueueState{
+			Name: l.name, InPolicy: true, Pending: len(l.items) + len(l.parked), Admitted: int(p.Snapshot.Admitted(l.name)),
+			Rows: p.rows(l),
+		}
 		for _, it := range l.started {
 			if it.state == admitted {
 				s.Admitted, s.Pending = s.Admitted+1, s.Pending-1
 			}
 		}
 		states[l.name] = s
-	}
-	for _, row := range p.tree.Rows() {
-		s := states[row.Queue]
-		s.Rows = append(s.Rows, row)
 	}
 	p.leftovers(states)
 	sorted := make([]QueueState, 0, len(states))
@@ -98,12 +191,27 @@ func (p *planner) states() []QueueState {
 	return sorted
 }
 
+// rows is what a queue may use and does, by key.
+func (p *planner) rows(l *line) []quota.Row {
+	var rows []quota.Row
+	for _, pair := range pairsOf(l.queue) {
+		if id := p.now.Pair(pair.Flavor, pair.Resource); id != quota.None {
+			rows = append(rows, quota.Row{
+				Key:     quota.Key{Queue: l.name, Flavor: pair.Flavor, Resource: pair.Resource},
+				Nominal: p.now.Nominal(l.node, id), Usage: p.now.Usage(l.node, id),
+			})
+		}
+	}
+	slices.SortFunc(rows, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
+	return rows
+}
+
 // leftovers are rows that something is charged to though the policy no longer
 // has the queue, or the queue no longer has the flavor: nothing may be used
 // there, and what is shows.
 func (p *planner) leftovers(states map[string]*QueueState) {
 	for _, row := range p.Snapshot.Charged() {
-		if row.Queue == "" || row.Flavor == "" || row.Usage <= 0 || p.offers(row.Queue, row.Flavor) {
+		if row.Queue == "" || row.Flavor == "" || row.Usage <= 0 || p.has(row.Queue, row.Flavor) {
 			continue
 		}
 		s := states[row.Queue]
@@ -116,8 +224,8 @@ func (p *planner) leftovers(states map[string]*QueueState) {
 	}
 }
 
-// offers tells whether the policy has the queue and the queue the flavor.
-func (p *planner) offers(queue, flavor string) bool {
+// has tells whether the policy has the queue and the queue the flavor.
+func (p *planner) has(queue, flavor string) bool {
 	l := p.lines[queue]
 	if l == nil {
 		return false
@@ -165,11 +273,9 @@ func (p *planner) survey() {
 func (p *planner) usageFor(it *item) policies.Usage {
 	l, user := it.line, userOf(it.verdict, it.job)
 	u := policies.Usage{Queue: policies.ResourceUsage{}, User: policies.ResourceUsage{}}
-	for _, row := range p.tree.Rows() {
-		if row.Queue == l.name {
-			put(u.Queue, row.Resource, row.Flavor, row.Usage, row.Nominal)
-			put(u.User, row.Resource, row.Flavor, 0, row.Nominal)
-		}
+	for _, row := range p.rows(l) {
+		put(u.Queue, row.Resource, row.Flavor, row.Usage, row.Nominal)
+		put(u.User, row.Resource, row.Flavor, 0, row.Nominal)
 	}
 	for _, e := range p.Snapshot.Running(l.name) {
 		if userOf(p.Verdicts[e.UID()].Verdict, e.Subject()) != user {
@@ -181,8 +287,9 @@ func (p *planner) usageFor(it *item) policies.Usage {
 	for _, other := range l.started {
 		if userOf(other.verdict, other.job) == user {
 			u.Running++
-			for _, c := range other.taken {
-				add(u.User, c.key, c.amount)
+			for _, taken := range other.taken {
+				pair := p.tree.PairOf(taken.pair)
+				add(u.User, quota.Key{Queue: l.name, Flavor: pair.Flavor, Resource: pair.Resource}, taken.amount)
 			}
 		}
 	}

@@ -1,6 +1,18 @@
-// Package quota adds up who may use how much and who does.
+// Package quota is the arithmetic of shares: what each queue may use, what it may
+// borrow of its cohorts, and how far each of them is beyond its own share.
 //
-// A row is one resource of one flavor in one queue. Rows know a parent, so that
-// the rows of a cohort can stand above those of its queues: then available and
-// potential of a row follow from the rows above it. Today every row is a root.
+// Queues and cohorts are the nodes of a tree; for each pair of flavor and
+// resource every node has a nominal quota Q, and may have a borrowing limit BL
+// and a lending limit LL. The formulas, for one pair:
+//
+//	Subtree(queue)  = Q
+//	Subtree(cohort) = Q + Σ children (Subtree − Local)
+//	Local           = max(0, Subtree − LL), 0 without LL: what the parent does not see
+//	Usage(cohort)   = Σ children max(0, Usage − Local)
+//	Available(root) = Subtree − Usage
+//	Available(n)    = max(0, Local − Usage) + min(Available(parent), room to borrow)
+//	room to borrow  = Subtree − Local − max(0, Usage − Local) + BL, boundless without BL
+//	Potential       = Available of a tree that nobody uses
+//
+// Amounts are integers that saturate: what is too much to count never fits.
 package quota

@@ -1,70 +1,119 @@
 package quota
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
-// Key names a row.
-type Key struct{ Queue, Flavor, Resource string }
-
-// Row is what a queue may use of one resource of one flavor, and what it does.
-type Row struct {
-	Key
-	Nominal int64
-	Usage   int64
-}
-
-const noParent = int32(-1)
-
-// Tree is all rows, in the order of their keys.
+// Tree is limits and what is in use of them.
 type Tree struct {
-	rows    []Row
-	parents []int32 // of each row: the row that stands above it
-	index   map[Key]int32
+	*Limits
+	usage []int64 // nodes × pairs
 }
 
-// New makes a tree of rows; of two with the same key the last counts.
-func New(rows []Row) *Tree {
-	t := &Tree{rows: slices.Clone(rows), index: make(map[Key]int32, len(rows))}
-	slices.SortStableFunc(t.rows, func(a, b Row) int { return CompareKeys(a.Key, b.Key) })
-	for i := range t.rows {
-		t.parents = append(t.parents, noParent)
-		t.index[t.rows[i].Key] = int32(i)
-	}
-	return t
+// NewTree returns a tree of which nothing is used.
+func NewTree(l *Limits) *Tree { return &Tree{Limits: l, usage: make([]int64, len(l.cells))} }
+
+// Clone returns a tree to go on with apart.
+func (t *Tree) Clone() *Tree { return &Tree{Limits: t.Limits, usage: slices.Clone(t.usage)} }
+
+// Usage of a queue is what was added to it; of a cohort, what those below it use
+// beyond what they keep for themselves.
+func (t *Tree) Usage(n NodeID, p PairID) int64 { return t.usage[t.at(n, p)] }
+
+// localAvailable is what is left of what only the node itself can use.
+func (t *Tree) localAvailable(at int) int64 {
+	return max(0, resource.Sub(t.cells[at].local, t.usage[at]))
 }
 
-// CompareKeys orders keys by queue, flavor, resource.
-func CompareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
-}
-
-// Row returns a row; without one, the queue has none of that resource there.
-func (t *Tree) Row(k Key) Row {
-	if i, ok := t.index[k]; ok {
-		return t.rows[i]
-	}
-	return Row{Key: k}
-}
-
-// Rows returns all rows by key. Not to be changed.
-func (t *Tree) Rows() []Row { return t.rows }
-
-// Available is how much more may be used; negative when a quota was lowered
+// Available is how much more a node may use; negative when quotas were lowered
 // below what is in use.
-func (t *Tree) Available(k Key) int64 {
-	r := t.Row(k)
-	return resource.Sub(r.Nominal, r.Usage)
+func (t *Tree) Available(n NodeID, p PairID) int64 {
+	at := t.at(n, p)
+	c := &t.cells[at]
+	parent := t.nodes[n].parent
+	if parent == None {
+		return resource.Sub(c.subtree, t.usage[at])
+	}
+	upward := t.Available(parent, p)
+	if c.borrow != boundless {
+		stored := max(0, resource.Sub(t.usage[at], c.local))
+		upward = min(upward, resource.Add(resource.Sub(resource.Sub(c.subtree, c.local), stored), c.borrow))
+	}
+	return resource.Add(t.localAvailable(at), upward)
 }
 
-// Add changes the usage of a row and of what stands above it.
-func (t *Tree) Add(k Key, amount int64) {
-	i, ok := t.index[k]
-	for ok && i != noParent {
-		t.rows[i].Usage = resource.Add(t.rows[i].Usage, amount)
-		i = t.parents[i]
+// Fits tells whether a queue may use so much more.
+func (t *Tree) Fits(n NodeID, p PairID, amount int64) bool {
+	return amount <= max(0, t.Available(n, p))
+}
+
+// Add counts more as used by a queue; its cohorts see what it does not keep for
+// itself.
+func (t *Tree) Add(n NodeID, p PairID, amount int64) {
+	for {
+		at := t.at(n, p)
+		local := t.localAvailable(at)
+		t.usage[at] = resource.Add(t.usage[at], amount)
+		n = t.nodes[n].parent
+		if amount -= local; n == None || amount <= 0 {
+			return
+		}
 	}
+}
+
+// Remove takes back what was added.
+func (t *Tree) Remove(n NodeID, p PairID, amount int64) {
+	for {
+		at := t.at(n, p)
+		stored := resource.Sub(t.usage[at], t.cells[at].local)
+		t.usage[at] = resource.Sub(t.usage[at], amount)
+		n = t.nodes[n].parent
+		if stored <= 0 || n == None {
+			return
+		}
+		amount = min(amount, stored)
+	}
+}
+
+// Borrowed is how much a node uses beyond what is its own; 0 of a root.
+func (t *Tree) Borrowed(n NodeID, p PairID) int64 {
+	if t.nodes[n].parent == None {
+		return 0
+	}
+	at := t.at(n, p)
+	return max(0, resource.Sub(t.usage[at], t.cells[at].subtree))
+}
+
+// Within tells whether a node would be within what is its own with so much more.
+func (t *Tree) Within(n NodeID, p PairID, more int64) bool {
+	at := t.at(n, p)
+	return resource.Add(t.usage[at], more) <= t.cells[at].subtree
+}
+
+// Level is how far up a queue has to borrow for an amount: 0 not at all, else
+// the height of the nearest cohort whose own it is. below: there are others above
+// that cohort, so that what the queue takes is owed to it.
+func (t *Tree) Level(n NodeID, p PairID, amount int64) (level int, below bool) {
+	if t.Within(n, p, amount) || t.nodes[n].parent == None {
+		return 0, t.nodes[n].parent != None
+	}
+	rest := resource.Sub(amount, t.localAvailable(t.at(n, p)))
+	for {
+		n = t.nodes[n].parent
+		above := t.nodes[n].parent != None
+		if t.Within(n, p, rest) {
+			return t.nodes[n].height, above
+		}
+		if !above {
+			return t.nodes[n].height, false
+		}
+		rest = resource.Sub(rest, t.localAvailable(t.at(n, p)))
+	}
+}
+
+// Beyond is what of an amount a node can't take of what it keeps for itself.
+func (t *Tree) Beyond(n NodeID, p PairID, amount int64) int64 {
+	return max(0, resource.Sub(amount, t.localAvailable(t.at(n, p))))
 }

@@ -62,6 +62,11 @@ func Catalogue() []Entry {
 		{BackingOff, GroupBetween, "It tries again in a while",
 			"Nothing to do, unless its pods can never be made or placed; the message says what went wrong."},
 
+		{Preempted, GroupBetween, "It makes room for another Job",
+			"Nothing to do: it keeps its place in the queue, and starts again when there is room."},
+		{MakingRoom, GroupBetween, "Others are making room for it",
+			"Nothing to do: it starts when the last of their pods is gone."},
+
 		{WaitingForQuota, GroupShare, "Its queue has no quota left",
 			"It starts when Jobs of its queue end, or with a bigger quota; a smaller Job may start sooner."},
 

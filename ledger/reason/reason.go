@@ -22,6 +22,8 @@ const (
 	DeniedByPolicy   Code = "DeniedByPolicy"
 
 	BackingOff Code = "BackingOff"
+	Preempted  Code = "Preempted"
+	MakingRoom Code = "MakingRoom"
 
 	WaitingForQuota Code = "WaitingForQuota"
 

@@ -62,6 +62,11 @@ func NoFlavors(queue string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the policy allows it no flavor of queue %s", queue)}
 }
 
+// NoSuchFlavor is a queue that names a flavor which the policy does not have.
+func NoSuchFlavor(queue, flavor string) Reason {
+	return Reason{Code: UnknownQueue, Message: fmt.Sprintf("queue %s names the flavor %s, which the policy does not have", queue, flavor)}
+}
+
 // OtherLabel is a flavor whose label contradicts what the pods select.
 func OtherLabel(flavor, key, has, wants string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has %s=%s, the pods select %s", flavor, key, has, wants)}
@@ -101,4 +106,14 @@ func few(names []string) string {
 		return strings.Join(names[:most], ", ") + " and " + counted(int64(len(names)-most), "other")
 	}
 	return strings.Join(names, ", ")
+}
+
+// Displaced is that another Job takes its place, by what right.
+func Displaced(by, right string) Reason {
+	return Reason{Code: Preempted, Message: fmt.Sprintf("it makes room for %s (%s)", by, right)}
+}
+
+// RoomComes is that so many Jobs were taken back for it, and are not gone yet.
+func RoomComes(jobs int) Reason {
+	return Reason{Code: MakingRoom, Message: fmt.Sprintf("%s taken back for it, pods not gone yet", counted(int64(jobs), "Job"))}
 }

@@ -11,13 +11,14 @@ import (
 type Quota struct {
 	Queue, Flavor, Resource string
 	Used, Nominal, Asked    int64
+	Left                    int64 // what it may still use, borrowed or not
 }
 
 // NoQuota is that the queue's share is in use.
 func NoQuota(q Quota) Reason {
 	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s uses %s of %s %s on %s; %s asked, %s left",
 		q.Queue, Amount(q.Resource, q.Used), Amount(q.Resource, q.Nominal), q.Resource, q.Flavor,
-		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Nominal-q.Used)))}
+		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Left)))}
 }
 
 // About tells whether a message that NoQuota made is about this row, with

@@ -1,0 +1,261 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// mode is how a flavor would do, the better the higher.
+type mode int
+
+const (
+	noFit        mode = iota
+	noCandidates      // if others went, but nobody may be displaced
+	preempt           // if others of its own queue go
+	reclaim           // if others of other queues go
+	fits
+)
+
+// assignment is a flavor for every part of every pod set, as far as there is one.
+type assignment struct {
+	mode  mode
+	level int // how far up it borrows
+	sets  []chosen
+	uses  []use          // what it takes in all, by pair
+	needs []quota.PairID // of which others have to go
+	tried tried
+}
+
+// chosen is what one pod set gets.
+type chosen struct {
+	count    int64
+	flavors  []int // of each part's offers
+	machines *machineSet
+}
+
+type use struct {
+	pair   quota.PairID
+	amount int64
+}
+
+// tried is the offer of each part, by pod set, that a search stopped at; the next
+// one goes on after it. allTried: it came to the end.
+type tried [][]int
+
+const allTried = -1
+
+func (t tried) after(set, part int) int {
+	if set < len(t) && part < len(t[set]) {
+		return t[set][part] + 1
+	}
+	return 0
+}
+
+// pending tells whether there are flavors left to be tried.
+func (t tried) pending() bool {
+	return slices.ContainsFunc(t, func(parts []int) bool {
+		return slices.ContainsFunc(parts, func(at int) bool { return at != allTried })
+	})
+}
+
+func (a *assignment) used(pair quota.PairID) int64 {
+	for _, u := range a.uses {
+		if u.pair == pair {
+			return u.amount
+		}
+	}
+	return 0
+}
+
+func (a *assignment) add(pair quota.PairID, amount int64) {
+	at, found := slices.BinarySearchFunc(a.uses, pair, func(u use, p quota.PairID) int { return int(u.pair - p) })
+	if !found {
+		a.uses = slices.Insert(a.uses, at, use{pair: pair})
+	}
+	a.uses[at].amount = resource.Add(a.uses[at].amount, amount)
+}
+
+// assign finds flavors for a Job with so many pods of each set, going on where an
+// earlier search stopped.
+func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
+	c := it.class
+	a := &assignment{mode: fits, sets: make([]chosen, 0, len(c.sets))}
+	for set := range c.sets {
+		got := chosen{count: counts[set]}
+		var reached []int
+		var founds []found
+		for part := range c.sets[set].parts {
+			best, stopped := p.search(it, a, set, part, &got, from.after(set, part))
+			if best.mode == noFit {
+				a.mode = noFit
+				return a
+			}
+			reached = append(reached, stopped)
+			got.flavors = append(got.flavors, best.at)
+			founds = append(founds, best)
+		}
+		for part, f := range founds {
+			p.take(it, a, set, part, &got, f)
+		}
+		got.machines = p.place(c, set, got.flavors)
+		a.sets = append(a.sets, got)
+		a.tried = append(a.tried, reached)
+	}
+	if a.mode == fits && !p.QuotaOnly && !p.machines.allow(a.sets) {
+		a.mode = noFit
+	}
+	return a
+}
+
+// found is how one offer would do.
+type found struct {
+	at    int
+	mode  mode
+	level int
+	needs []quota.PairID
+}
+
+// search goes through the offers of a part and returns the best, and where the
+// next search begins.
+func (p *planner) search(it *item, a *assignment, set, part int, got *chosen, first int) (found, int) {
+	offers := it.class.sets[set].parts[part].offers
+	best := found{mode: noFit}
+	for at := first; at < len(offers); at++ {
+		f := p.try(it, a, set, part, got, at)
+		if f.mode == noFit {
+			continue
+		}
+		goOn := it.line.tryNext(f)
+		if !goOn || it.line.prefers(f, best) {
+			best = f
+		}
+		if !goOn {
+			if at == len(offers)-1 {
+				at = allTried
+			}
+			return best, at
+		}
+	}
+	return best, allTried
+}
+
+// tryNext tells whether to look at further flavors though one would do.
+func (l *line) tryNext(f found) bool {
+	switch {
+	case f.mode == noCandidates:
+		return true
+	case f.mode < fits && l.queue.Fungibility.WhenCanPreempt != policies.MayStopSearch:
+		return true
+	}
+	return f.level > 0 && l.queue.Fungibility.WhenCanBorrow == policies.TryNextFlavor
+}
+
+// prefers compares what two flavors would need.
+func (l *line) prefers(a, b found) bool {
+	if a.mode == noFit || b.mode == noFit {
+		return b.mode == noFit && a.mode != noFit
+	}
+	if a.mode == noCandidates || b.mode == noCandidates {
+		return b.mode == noCandidates && (a.mode > b.mode || a.level < b.level)
+	}
+	if l.queue.Fungibility.Preference == policies.PreemptionOverBorrowing && a.level != b.level {
+		return a.level < b.level
+	}
+	if a.mode != b.mode {
+		return a.mode > b.mode
+	}
+	return a.level < b.level
+}
+
+// try finds out how an offer would do for all resources of a part together.
+func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at int) found {
+	this := &it.class.sets[set].parts[part]
+	o := &this.offers[at]
+	none := found{at: at, mode: noFit}
+	if o.clash != nil || p.contradict(it.class, set, got.flavors, o.flavor) {
+		return none
+	}
+	f := found{at: at, mode: fits}
+	for i, w := range this.wants {
+		pair := o.pairs[i]
+		amount := resource.Add(a.used(pair), resource.Mul(w.perPod, got.count))
+		m, level := p.tryPair(it, pair, amount)
+		if m == noFit {
+			return none
+		}
+		if m < fits {
+			f.needs = append(f.needs, pair)
+		}
+		if worse := (found{mode: m, level: level}); i == 0 || it.line.prefers(f, worse) {
+			f.mode, f.level = m, level
+		}
+	}
+	if f.mode == fits && !p.QuotaOnly {
+		got.machines = p.place(it.class, set, append(slices.Clone(got.flavors), at))
+		if !p.machines.allow(append(slices.Clip(a.sets), *got)) {
+			return none
+		}
+	}
+	return f
+}
+
+// tryPair finds out how an amount of one resource of one flavor would do.
+func (p *planner) tryPair(it *item, pair quota.PairID, amount int64) (mode, int) {
+	l := it.line
+	switch {
+	case pair == quota.None:
+		if amount == 0 {
+			return fits, 0
+		}
+		return noFit, 0
+	case amount > p.tree.Potential(l.node, pair):
+		return noFit, 0
+	}
+	level, below := p.tree.Level(l.node, pair, amount)
+	switch {
+	case p.tree.Fits(l.node, pair, amount):
+		return fits, level
+	case amount > p.tree.Nominal(l.node, pair) && !below && !l.displacesToBorrow:
+		return noFit, 0
+	}
+	return p.oracle(it, pair, amount, level)
+}
+
+// oracle asks whom a Job could displace for one pair alone.
+func (p *planner) oracle(it *item, pair quota.PairID, amount int64, level int) (mode, int) {
+	victims := p.targets(&claim{item: it, uses: []use{{pair, amount}}, needs: []quota.PairID{pair}})
+	if len(victims) == 0 {
+		return noCandidates, level
+	}
+	m := reclaim
+	for _, v := range victims {
+		if v.node == it.line.node {
+			m = preempt
+		}
+		p.tree.remove(v)
+	}
+	level, _ = p.tree.Level(it.line.node, pair, amount)
+	for _, v := range victims {
+		p.tree.restore(v)
+	}
+	return m, level
+}
+
+// take puts a found flavor into the assignment.
+func (p *planner) take(it *item, a *assignment, set, part int, got *chosen, f found) {
+	this := &it.class.sets[set].parts[part]
+	for i, w := range this.wants {
+		if pair := this.offers[f.at].pairs[i]; pair != quota.None {
+			a.add(pair, resource.Mul(w.perPod, got.count))
+		}
+	}
+	for _, pair := range f.needs {
+		if !slices.Contains(a.needs, pair) {
+			a.needs = append(a.needs, pair)
+		}
+	}
+	a.mode, a.level = min(a.mode, f.mode), max(a.level, f.level)
+}

@@ -1,0 +1,84 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/quota"
+)
+
+// search is how far the search for flavors came in a round.
+type progress struct {
+	tried tried
+	round int
+	freed int // how often something of its queue had been freed by then
+}
+
+// remember takes up where a plan of one round left off.
+func (p *planner) remember() {
+	if !p.OneRound {
+		return
+	}
+	m := &Memory{parked: map[string]bool{}, first: map[string]string{}, tried: map[string]progress{}, freed: map[string]int{}}
+	p.memory = m
+	before := p.Memory
+	if before == nil {
+		return
+	}
+	m.round = before.round + 1
+	maps.Copy(m.freed, before.freed)
+	maps.Copy(m.first, before.first)
+	for _, l := range p.order {
+		for _, it := range l.items {
+			uid := it.job.UID
+			it.parked = before.parked[uid]
+			if t, ok := before.tried[uid]; ok && (m.round-t.round <= 1 || m.freed[l.name] == t.freed) {
+				it.tried = t.tried
+			}
+		}
+		l.toFront(m.first[l.name])
+	}
+}
+
+func (l *line) toFront(uid string) {
+	at := slices.IndexFunc(l.items, func(it *item) bool { return it.job.UID == uid })
+	if at > 0 {
+		it := l.items[at]
+		l.items = slices.Insert(slices.Delete(l.items, at, at+1), 0, it)
+	}
+}
+
+// keepMemory notes what the next round is to know.
+func (p *planner) keepMemory() {
+	m := p.memory
+	if m == nil {
+		return
+	}
+	p.res.Memory = m
+	roots := map[quota.NodeID]bool{}
+	for _, v := range p.evicted {
+		m.freed[p.tree.Name(v.node)]++
+		roots[p.tree.Root(v.node)] = true
+	}
+	for _, l := range p.order {
+		if l.name == "" {
+			continue
+		}
+		for _, it := range l.items {
+			if it.state == admitted {
+				if m.first[l.name] == it.job.UID {
+					delete(m.first, l.name)
+				}
+				continue
+			}
+			if it.tried != nil {
+				m.tried[it.job.UID] = progress{it.tried, m.round, m.freed[l.name]}
+			}
+			if it.parked && !roots[p.tree.Root(l.node)] {
+				m.parked[it.job.UID] = true
+			} else if l.stopped == nil {
+				m.untried = true
+			}
+		}
+	}
+}

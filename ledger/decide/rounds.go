@@ -1,0 +1,277 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// entry is the head of a queue in a round, with what it would get.
+type entry struct {
+	*item
+	*assignment
+	victims []*victim
+}
+
+// rounds goes on until no queue has a Job left that has not been tried.
+func (p *planner) rounds() {
+	for {
+		entries := p.nominate()
+		if len(entries) == 0 {
+			return
+		}
+		p.process(entries)
+		p.endRound()
+		if p.OneRound || p.full() {
+			return
+		}
+	}
+}
+
+func (p *planner) full() bool {
+	return p.Limit > 0 && len(p.res.Admit)+len(p.res.Asks) >= p.Limit
+}
+
+// nominate finds for the first Job of every queue what it would get, all against
+// the same picture. Queues whose Job has been tried and blocks them come along as
+// long as there are others.
+func (p *planner) nominate() []*entry {
+	var entries []*entry
+	moves := false
+	for _, l := range p.order {
+		for it := l.head(); it != nil; it = l.head() {
+			if it.class.fails(it) && it.tried == nil && !p.OneRound {
+				p.park(it)
+				if l.stopped == nil {
+					continue
+				}
+				break
+			}
+			entries = append(entries, p.nominateOne(it))
+			moves = moves || l.stopped == nil
+			break
+		}
+	}
+	if !moves {
+		return nil
+	}
+	return entries
+}
+
+func (p *planner) nominateOne(it *item) *entry {
+	e := &entry{item: it}
+	counts := make([]int64, len(it.class.sets))
+	fill := func(spared, all int64) {
+		for i, s := range it.class.sets {
+			counts[i] = s.count
+			if all > 0 {
+				counts[i] -= mulDiv(s.count-s.least, spared, all)
+			}
+		}
+	}
+	try := func() (*assignment, []*victim) {
+		a := p.assign(it, counts, it.tried)
+		if a.mode == noFit || a.mode == fits {
+			return a, nil
+		}
+		return a, p.targets(&claim{item: it, uses: a.uses, needs: a.needs})
+	}
+	fill(0, 0)
+	e.assignment, e.victims = try()
+	if e.would() {
+		return e
+	}
+	all := it.class.spare()
+	if all == 0 {
+		return e
+	}
+	// Fewer pods: as many as would do, taken from all sets alike.
+	full, best := *e, -1
+	at := search(all+1, func(spared int64) bool {
+		fill(spared, all)
+		e.assignment, e.victims = try()
+		if !e.would() {
+			return false
+		}
+		full.assignment, full.victims, best = e.assignment, e.victims, int(spared)
+		return true
+	})
+	if best < 0 || int64(best) != at {
+		fill(0, 0)
+		e.assignment, e.victims = try()
+		return e
+	}
+	return &full
+}
+
+// would: it fits, if only others go.
+func (e *entry) would() bool { return e.mode == fits || e.mode != noFit && len(e.victims) > 0 }
+
+// spare is how many pods fewer than all the class could start with.
+func (c *class) spare() int64 {
+	n := int64(0)
+	for _, s := range c.sets {
+		n += s.count - s.least
+	}
+	return n
+}
+
+// process goes through the entries in their order; each sees what those before it
+// took.
+func (p *planner) process(entries []*entry) {
+	order := p.inOrder(entries)
+	for e := order(); e != nil; e = order() {
+		if p.full() {
+			return
+		}
+		p.processOne(e)
+	}
+}
+
+func (p *planner) processOne(e *entry) {
+	it := e.item
+	it.tried = e.assignment.tried
+	switch {
+	case it.line.stopped != nil && it.line.stopped != it:
+		return
+	case e.mode == noFit:
+		p.park(it)
+	case e.mode < fits && len(e.victims) == 0:
+		if reclaims := it.line.queue.Preemption.ReclaimWithinCohort; reclaims != policies.VictimsAny {
+			p.lend(e)
+		}
+		p.park(it)
+	case slices.ContainsFunc(e.victims, func(v *victim) bool { return v.gone }), !p.still(e):
+		it.skipped = true // its turn comes again in the next round
+	case e.mode == fits:
+		p.start(it, e.assignment)
+	default:
+		p.displace(e)
+	}
+}
+
+// still tells whether an entry fits beside what the others of this round took,
+// once everybody has gone whom this round takes back, and its own victims.
+func (p *planner) still(e *entry) bool {
+	for _, v := range slices.Concat(p.evicted, e.victims) {
+		p.tree.remove(v)
+	}
+	ok := p.tree.fits(e.line.node, e.uses)
+	for _, v := range slices.Concat(p.evicted, e.victims) {
+		p.tree.restore(v)
+	}
+	if !ok || e.mode != fits || p.QuotaOnly {
+		return ok
+	}
+	return p.machines.allow(e.sets)
+}
+
+// displace takes others back for a Job, and keeps its room until they are gone.
+func (p *planner) displace(e *entry) {
+	it := e.item
+	if p.mayNot(it, e.assignment) {
+		return
+	}
+	for _, v := range e.victims {
+		v.gone = true
+		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
+			Job: v.entry.Job(), Reason: reason.Displaced(it.job.Key(), string(v.right)),
+			Preempted: &effect.Preempted{By: it.job.UID, Right: v.right},
+		})
+	}
+	p.evicted = append(p.evicted, e.victims...)
+	it.tried = nil
+	it.found = append(it.found, reason.RoomComes(len(e.victims)))
+	p.keep(it, e.assignment)
+	if p.memory != nil && !it.line.strict {
+		p.memory.first[it.line.name] = it.job.UID
+	}
+}
+
+// lent is room that is kept for one round.
+type lent struct {
+	node quota.NodeID
+	uses []use
+}
+
+// lend keeps what a Job that can displace nobody could have of its queue's own,
+// for this round.
+func (p *planner) lend(e *entry) {
+	n := e.line.node
+	kept := lent{node: n}
+	for _, u := range e.uses {
+		left := p.tree.Nominal(n, u.pair) - p.tree.Usage(n, u.pair)
+		if e.level == 0 {
+			left = max(0, left)
+		} else if most, limited := p.tree.MayBorrow(n, u.pair); limited {
+			left += most
+		} else {
+			left = u.amount
+		}
+		kept.uses = append(kept.uses, use{u.pair, min(u.amount, left)})
+	}
+	p.tree.addAll(n, kept.uses)
+	p.borrowed = append(p.borrowed, kept)
+}
+
+// endRound notes what the next plan is to know, gives back what was kept for the round only, and lets go of those who
+// are taken back.
+func (p *planner) endRound() {
+	p.keepMemory()
+	if len(p.evicted) > 0 && !p.EarlyRelease && p.now.Tree == p.tree.Tree {
+		p.now.Tree = p.tree.Clone()
+	}
+	for _, kept := range p.borrowed {
+		p.tree.removeAll(kept.node, kept.uses)
+	}
+	for _, v := range p.evicted {
+		p.tree.remove(v)
+	}
+	p.borrowed, p.evicted = nil, nil
+}
+
+// park puts a Job aside that does not fit; in a strict queue, everybody behind it
+// waits for it.
+func (p *planner) park(it *item) {
+	if it.class.failed == nil && it.tried == nil {
+		it.class.failed = it
+	}
+	if it.line.strict && p.blocks(it.class) {
+		it.line.stopped = it
+		return
+	}
+	it.parked = true
+}
+
+// blocks: a strict line stops only at a Job that waits for share or machines,
+// not at one that can never start.
+func (p *planner) blocks(c *class) bool {
+	if p.HopelessBlock {
+		return true
+	}
+	main, _ := reason.Main(p.lacks(c))
+	switch reason.Of(main.Code).Group {
+	case reason.GroupShare, reason.GroupMachines:
+		return true
+	}
+	return false
+}
+
+// mulDiv is a×b/c for 0 ≤ b ≤ c, without a product that could be too big.
+func mulDiv(a, b, c int64) int64 { return a/c*b + a%c*b/c }
+
+// search is the first n below limit that does, if all after it do too.
+func search(limit int64, does func(int64) bool) int64 {
+	low, high := int64(0), limit
+	for low < high {
+		if at := low + (high-low)/2; does(at) {
+			high = at
+		} else {
+			low = at + 1
+		}
+	}
+	return low
+}

@@ -1,0 +1,70 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// placed is a pod set on the machines of certain flavors, one for each part.
+type placed struct {
+	set     int
+	flavors []int // of each part's offers
+	machineSet
+}
+
+// machineSet is what machines are asked for a pod set.
+type machineSet struct {
+	shape       *fit.Shape
+	node        string // that the pods name, if they do
+	verified    bool
+	selector    map[string]string
+	tolerations []policies.Toleration
+}
+
+// place works out where a pod set goes with the flavors chosen so far, once.
+func (p *planner) place(c *class, set int, flavors []int) *machineSet {
+	for i := range c.shapes {
+		if s := &c.shapes[i]; s.set == set && slices.Equal(s.flavors, flavors) {
+			return &s.machineSet
+		}
+	}
+	asked := c.form.Sets[set].Set
+	m := machineSet{verified: true}
+	for part, at := range flavors {
+		flavor := p.Catalog.Flavors[c.sets[set].parts[part].offers[at].flavor]
+		selector, tolerations := injection(flavor, asked.Place)
+		if m.selector == nil {
+			m.selector = selector
+		} else {
+			maps.Copy(m.selector, selector)
+		}
+		for _, t := range tolerations {
+			if !slices.ContainsFunc(m.tolerations, func(have policies.Toleration) bool { return covers(have, t) }) {
+				m.tolerations = append(m.tolerations, t)
+			}
+		}
+		m.verified = m.verified && flavor.Verify != policies.VerifyNone
+	}
+	place := book.Inject(asked.Place, m.selector, m.tolerations)
+	m.shape, m.node = p.Snapshot.Shape(place, asked.Requests), namedNode(place)
+	c.shapes = append(c.shapes, placed{set, slices.Clone(flavors), m})
+	return &c.shapes[len(c.shapes)-1].machineSet
+}
+
+// contradict tells whether the machines of one flavor can't be those of others
+// that were chosen for the same pods.
+func (p *planner) contradict(c *class, set int, chosen []int, flavor string) bool {
+	for part, at := range chosen {
+		other := p.Catalog.Flavors[c.sets[set].parts[part].offers[at].flavor].NodeLabels
+		for key, value := range p.Catalog.Flavors[flavor].NodeLabels {
+			if has, named := other[key]; named && has != value {
+				return true
+			}
+		}
+	}
+	return false
+}

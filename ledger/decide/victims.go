@@ -1,0 +1,173 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// claim is what a Job wants, and of which pairs others would have to go for it.
+type claim struct {
+	item  *item
+	uses  []use
+	needs []quota.PairID
+}
+
+// victim is an admitted Job that may have to go.
+type victim struct {
+	entry    *book.Entry
+	node     quota.NodeID
+	uses     []use
+	priority int64
+	admitted int64 // unix nanoseconds
+	gone     bool  // is taken back by this plan
+	right    effect.Right
+}
+
+// shares is the tree of quotas with whole Jobs put in and taken out.
+type shares struct{ *quota.Tree }
+
+func (s shares) remove(v *victim) { s.removeAll(v.node, v.uses) }
+
+func (s shares) restore(v *victim) { s.addAll(v.node, v.uses) }
+
+func (s shares) addAll(n quota.NodeID, uses []use) {
+	for _, u := range uses {
+		s.Add(n, u.pair, u.amount)
+	}
+}
+
+func (s shares) removeAll(n quota.NodeID, uses []use) {
+	for _, u := range uses {
+		s.Remove(n, u.pair, u.amount)
+	}
+}
+
+// fits tells whether a queue may use so much more of everything.
+func (s shares) fits(n quota.NodeID, uses []use) bool {
+	for _, u := range uses {
+		if !s.Fits(n, u.pair, u.amount) {
+			return false
+		}
+	}
+	return true
+}
+
+// within tells whether a node is within its own on all these pairs.
+func (s shares) within(n quota.NodeID, pairs []quota.PairID) bool {
+	for _, p := range pairs {
+		if !s.Within(n, p, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// targets is whom a claim would displace: as few and as cheap as its rules find;
+// none if that would not be enough. The tree is as before afterwards.
+func (p *planner) targets(c *claim) []*victim {
+	if p.Catalog.FairSharing.Enabled {
+		return p.fairTargets(c)
+	}
+	return p.classicalTargets(c)
+}
+
+// runningIn is the admitted Jobs of a queue.
+func (p *planner) runningIn(n quota.NodeID) []*victim {
+	if all, known := p.running[n]; known {
+		return all
+	}
+	var all []*victim
+	name := p.tree.Name(n)
+	for _, e := range p.Snapshot.Running(name) {
+		if v := p.victimOf(e, n); v != nil {
+			all = append(all, v)
+		}
+	}
+	p.running[n] = all
+	return all
+}
+
+// victimOf is what is to know of an admitted Job; nil if it can't be taken back.
+func (p *planner) victimOf(e *book.Entry, n quota.NodeID) *victim {
+	outcome, judged := p.Verdicts[e.UID()]
+	verdict := outcome.Verdict
+	j := e.Job()
+	if !judged || j == nil || !j.Admitted() || p.Busy[j.UID] || j.Bypass || j.HeldByOwner {
+		return nil
+	}
+	if verdict.Preemptible != nil && !*verdict.Preemptible {
+		return nil
+	}
+	v := &victim{entry: e, node: n, priority: verdict.Priority, admitted: e.Reservation().Time}
+	if verdict.MinRuntimeSeconds > 0 && !p.over(v.admitted, verdict.MinRuntimeSeconds) {
+		return nil
+	}
+	e.EachCharge(func(k quota.Key, n int64) {
+		if pair := p.tree.Pair(k.Flavor, k.Resource); pair != quota.None && k.Queue == p.tree.Name(v.node) {
+			v.uses = append(v.uses, use{pair, n})
+		}
+	})
+	slices.SortFunc(v.uses, func(a, b use) int { return int(a.pair - b.pair) })
+	return v
+}
+
+// usesAny tells whether taking it back would free anything that is needed.
+func (v *victim) usesAny(pairs []quota.PairID) bool {
+	return slices.ContainsFunc(v.uses, func(u use) bool { return u.amount > 0 && slices.Contains(pairs, u.pair) })
+}
+
+// may tells whether a policy lets a Job displace another.
+func may(which policies.Victims, it *item, v *victim) bool {
+	switch which {
+	case policies.VictimsAny:
+		return true
+	case policies.VictimsLowerPriority:
+		return it.verdict.Priority > v.priority
+	case policies.VictimsLowerOrNewerEqual:
+		return it.verdict.Priority > v.priority ||
+			it.verdict.Priority == v.priority && demand.CompareArrival(it.job, v.entry.Job()) < 0
+	}
+	return false
+}
+
+// compareVictims has first who is to go first: other queues' before one's own,
+// the less important, then who started last.
+func compareVictims(own quota.NodeID) func(a, b *victim) int {
+	foreign := func(v *victim) int {
+		if v.node == own {
+			return 1
+		}
+		return 0
+	}
+	return func(a, b *victim) int {
+		return cmp.Or(foreign(a)-foreign(b), cmp.Compare(a.priority, b.priority),
+			cmp.Compare(b.admitted, a.admitted), cmp.Compare(a.entry.UID(), b.entry.UID()))
+	}
+}
+
+// fillBack lets those stay that need not go after all, and returns the others.
+func (p *planner) fillBack(victims []*victim, enough func() bool) []*victim {
+	for i := len(victims) - 2; i >= 0; i-- {
+		p.tree.restore(victims[i])
+		if !enough() {
+			p.tree.remove(victims[i])
+			continue
+		}
+		last := len(victims) - 1
+		victims[i] = victims[last]
+		victims = victims[:last]
+	}
+	return victims
+}
+
+func (p *planner) restoreAll(victims []*victim) {
+	for _, v := range victims {
+		p.tree.restore(v)
+	}
+}

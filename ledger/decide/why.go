@@ -1,0 +1,213 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// hopeless is why a class can't start whatever others do, nil if it can: no flavor
+// that agrees with its pods, or none with that much quota.
+func (p *planner) hopeless(c *class) *reason.Reason {
+	sums := map[quota.PairID]int64{}
+	for set := range c.sets {
+		for part := range c.sets[set].parts {
+			if r := p.hopelessPart(c, set, part, sums); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planner) hopelessPart(c *class, set, part int, sums map[quota.PairID]int64) *reason.Reason {
+	this := &c.sets[set].parts[part]
+	var clashes []reason.Reason
+	var over []reason.Quota
+	for i := range this.offers {
+		o := &this.offers[i]
+		if o.clash != nil {
+			clashes = append(clashes, *o.clash)
+			continue
+		}
+		short := p.beyondPotential(c, set, this, o, sums)
+		if short == nil {
+			p.leastOf(c, set, this, sums)
+			return nil
+		}
+		over = append(over, *short)
+	}
+	var r reason.Reason
+	switch {
+	case len(this.offers) == 0:
+		r = reason.NoFlavors(c.line.name)
+	case len(over) > 0:
+		r = reason.OverQuota(c.pods(), over...)
+	default:
+		r = reason.Joined(clashes)
+	}
+	return &r
+}
+
+// leastOf counts what a part takes wherever it has but one flavor to go to.
+func (p *planner) leastOf(c *class, set int, this *part, sums map[quota.PairID]int64) {
+	if len(this.offers) != 1 {
+		return
+	}
+	for i, w := range this.wants {
+		pair := this.offers[0].pairs[i]
+		sums[pair] = resource.Add(sums[pair], resource.Mul(w.perPod, c.sets[set].least))
+	}
+}
+
+// beyondPotential is the resource of an offer of which there is never enough.
+func (p *planner) beyondPotential(c *class, set int, this *part, o *offer, sums map[quota.PairID]int64) *reason.Quota {
+	for i, w := range this.wants {
+		asked := resource.Add(sums[o.pairs[i]], resource.Mul(w.perPod, c.sets[set].least))
+		most := int64(0)
+		if o.pairs[i] != quota.None {
+			most = p.tree.Potential(c.line.node, o.pairs[i])
+		}
+		if asked > most {
+			return &reason.Quota{Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Nominal: most, Asked: asked}
+		}
+	}
+	return nil
+}
+
+// lacks says why the class can't start as things stand: part by part, one flavor
+// after the other.
+func (p *planner) lacks(c *class) []reason.Reason {
+	if len(c.never) > 0 {
+		return c.never
+	}
+	var found []reason.Reason
+	a := &assignment{mode: fits}
+	for set := range c.sets {
+		got := chosen{count: c.sets[set].count}
+		for part := range c.sets[set].parts {
+			why, at := p.lacksPart(c, a, set, part, &got)
+			if at < 0 {
+				return append(found, why...)
+			}
+			found = append(found, why...)
+			got.flavors = append(got.flavors, at)
+		}
+		got.machines = p.place(c, set, got.flavors)
+		a.sets = append(a.sets, got)
+	}
+	if len(found) == 0 && !p.QuotaOnly {
+		if r := p.machines.lack(c.flavorsOf(a), a.sets); r != nil {
+			found = append(found, *r)
+		}
+	}
+	return found
+}
+
+func (c *class) flavorsOf(a *assignment) string {
+	var names []string
+	for set := range a.sets {
+		for part, at := range a.sets[set].flavors {
+			if name := c.sets[set].parts[part].offers[at].flavor; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+// lacksPart says what each flavor of a part lacks, and which one the others of the
+// Job are to be judged with: the first that would do, else the first that might.
+func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen) ([]reason.Reason, int) {
+	this := &c.sets[set].parts[part]
+	var found, never, clashes []reason.Reason
+	var over []reason.Quota
+	might := -1
+	for i := range this.offers {
+		o := &this.offers[i]
+		if o.clash != nil || p.contradict(c, set, got.flavors, o.flavor) {
+			if o.clash != nil {
+				clashes = append(clashes, *o.clash)
+			}
+			continue
+		}
+		if short := p.beyondPotential(c, set, this, o, nil); short != nil {
+			over = append(over, *short)
+			continue
+		}
+		machines := p.machinesLack(c, a, set, got, i)
+		if machines != nil && machines.Code == reason.NeverFits {
+			never = append(never, *machines)
+			continue
+		}
+		short := p.quotaLack(c, a, set, this, o)
+		if short == nil && machines == nil {
+			p.count(c, a, set, this, o)
+			return nil, i
+		}
+		if might < 0 {
+			might = i
+		}
+		if short != nil {
+			found = append(found, *short)
+		}
+		if machines != nil {
+			found = append(found, *machines)
+		}
+	}
+	if len(found) == 0 {
+		if len(never) > 0 && len(over) > 0 {
+			never = append(never, reason.OverQuota(c.pods(), over...))
+		}
+		switch {
+		case len(never) > 0:
+			found = []reason.Reason{reason.Joined(never)}
+		case len(over) > 0:
+			found = []reason.Reason{reason.OverQuota(c.pods(), over...)}
+		case len(clashes) > 0:
+			found = []reason.Reason{reason.Joined(clashes)}
+		}
+	}
+	return found, might
+}
+
+func (p *planner) machinesLack(c *class, a *assignment, set int, got *chosen, at int) *reason.Reason {
+	if p.QuotaOnly {
+		return nil
+	}
+	this := *got
+	this.flavors = append(slices.Clone(got.flavors), at)
+	this.machines = p.place(c, set, this.flavors)
+	return p.machines.lack(c.sets[set].parts[len(got.flavors)].offers[at].flavor, append(slices.Clip(a.sets), this))
+}
+
+func (p *planner) count(c *class, a *assignment, set int, this *part, o *offer) {
+	for i, w := range this.wants {
+		if o.pairs[i] != quota.None {
+			a.add(o.pairs[i], resource.Mul(w.perPod, c.sets[set].count))
+		}
+	}
+}
+
+// quotaLack is the first resource of which there is no quota left.
+func (p *planner) quotaLack(c *class, a *assignment, set int, this *part, o *offer) *reason.Reason {
+	for i, w := range this.wants {
+		pair := o.pairs[i]
+		asked := resource.Mul(w.perPod, c.sets[set].count)
+		if pair == quota.None || p.tree.Fits(c.line.node, pair, resource.Add(a.used(pair), asked)) {
+			continue
+		}
+		r := reason.NoQuota(reason.Quota{
+			Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Asked: asked,
+			Used: p.tree.Usage(c.line.node, pair), Nominal: p.tree.Nominal(c.line.node, pair),
+			Left: p.tree.Available(c.line.node, pair),
+		})
+		return &r
+	}
+	return nil
+}
