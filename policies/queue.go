@@ -16,7 +16,7 @@ type Queue struct {
 	// Cohort is whose unused quota the queue may borrow.
 	Cohort string `json:"cohort,omitempty"`
 	// Weight of the queue's share where shares are fair; nil means 1.
-	Weight      *int64      `json:"weight,omitempty"`
+	Weight      *Weight     `json:"weight,omitempty"`
 	Fungibility Fungibility `json:"fungibility,omitzero"`
 	Preemption  Preemption  `json:"preemption,omitzero"`
 	// MaxWorkloads is how many may be admitted at once; nil means any number.

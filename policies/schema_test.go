@@ -161,6 +161,9 @@ func (w *schemaWriter) object(t reflect.Type) map[string]any {
 }
 
 func (w *schemaWriter) value(t reflect.Type) map[string]any {
+	if t == reflect.TypeFor[Weight]() {
+		return map[string]any{"type": "number", "minimum": 0, "maximum": MostWeight}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.value(t.Elem())

@@ -6,7 +6,7 @@ type Cohort struct {
 	// Parent is the cohort that this one belongs to.
 	Parent string `json:"parent,omitempty"`
 	// Weight of the cohort's share where shares are fair; nil means 1.
-	Weight *int64 `json:"weight,omitempty"`
+	Weight *Weight `json:"weight,omitempty"`
 	// Quota of the cohort itself, for whoever borrows it: flavor → resource → limit.
 	Quota map[string]map[string]Limit `json:"quota,omitempty"`
 }

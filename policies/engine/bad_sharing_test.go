@@ -35,6 +35,11 @@ func badSharing() []badBundle {
 		{"a cohort that is its own parent", withCohorts("cohorts:", "  x: {parent: x}")},
 		{"a cohort with quota on a flavor that does not exist", withCohorts("cohorts:", "  x: {quota: {aa: {cpu: 4}}}")},
 		{"a cohort with a weight below zero", withCohorts("cohorts:", "  x: {weight: -1}")},
+		{"a cohort with a weight that is too fine", withCohorts("cohorts:", "  x: {weight: 1e-7}")},
+		{"a cohort with more weight than can be counted with", withCohorts("cohorts:", "  x: {weight: 1000000.5}")},
+		{"a cohort with a weight in quotes", withCohorts("cohorts:", "  x: {weight: \"0.5\"}")},
+		{"a cohort with a weight that is not a number", withCohorts("cohorts:", "  x: {weight: .nan}")},
+		{"a queue with a weight that is too fine", aQueue("cohort: ai", "weight: 0.1234567", "quota: {}")},
 		{"an unknown key in a cohort", withCohorts("cohorts:", "  x: {partent: y}")},
 		{"fair sharing that does not say whether", withCohorts("fairSharing: {strategies: [LessThanInitialShare]}")},
 		{"an unknown share strategy", withCohorts("fairSharing: {enabled: true, strategies: [LessThanInitalShare]}")},
@@ -174,7 +179,7 @@ func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
 		"resources: {conversions: {nvidia.com/mig-1g.5gb: {slices: 1}, nvidia.com/gpu: {slices: 7}}}",
 		"kinds: {Job: {managed: true}}",
 		"classes: {urgent: {priority: 10, preemptible: false}}",
-		"queues:", "  p: {cohort: ai, weight: 3, flavors: [a], namespaces: {all: true}, quota: {a: {slices: {nominal: 4, borrowingLimit: 2, lendingLimit: 1}}}}",
+		"queues:", "  p: {cohort: ai, weight: 0.5, flavors: [a], namespaces: {all: true}, quota: {a: {slices: {nominal: 4, borrowingLimit: 2, lendingLimit: 1}}}}",
 		"  q:", "    cohort: ai", "    flavors: [a, b]", "    namespaces: {all: true}", "    quota: {a: {slices: 4}, b: {cpu: 8}}",
 		"    groups: [{resources: [slices], flavors: [a]}, {resources: [cpu], flavors: [b]}]",
 		"    strategy: Backfill", "    recoveryTimeoutSeconds: 300", "    fungibility: {whenCanBorrow: TryNextFlavor}",
@@ -190,7 +195,7 @@ func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
 	golden.Compare(t, *update, "not_enforced.golden", said.String())
 	queue := r.Catalog().Queues["p"]
 	limit := queue.Quota["a"]["slices"]
-	if diff := cmp.Diff([]int64{3, 4, 2, 1}, []int64{*queue.Weight, limit.Nominal, *limit.BorrowingLimit, *limit.LendingLimit}); diff != "" {
+	if diff := cmp.Diff([]int64{500_000, 4, 2, 1}, []int64{queue.Weight.Millionths(), limit.Nominal, *limit.BorrowingLimit, *limit.LendingLimit}); diff != "" {
 		t.Errorf("weight and limits of p (-want +got):\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -77,6 +78,9 @@ func readDataFile(name string, content []byte) (*yaml.Node, any, *Problem) {
 	if problem := repeated(name, &node); problem != nil {
 		return nil, nil, problem
 	}
+	if problem := notFinite(name, &node); problem != nil {
+		return nil, nil, problem
+	}
 	value, problem := dataValue(name, content, &node)
 	return &node, value, problem
 }
@@ -93,6 +97,23 @@ func repeated(name string, node *yaml.Node) *Problem {
 			seen[part.Value] = part.Line
 		}
 		if problem := repeated(name, part); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
+
+// notFinite finds what YAML takes for a number and JSON does not have.
+func notFinite(name string, node *yaml.Node) *Problem {
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!float" {
+		switch strings.ToLower(strings.TrimLeft(node.Value, "+-")) {
+		case ".nan", ".inf":
+			return &Problem{File: name, Row: node.Line, Col: node.Column, Code: CodeData,
+				Message: node.Value + " is not a number that can be counted with", Try: "a number, or quotes for text"}
+		}
+	}
+	for _, part := range node.Content {
+		if problem := notFinite(name, part); problem != nil {
 			return problem
 		}
 	}

@@ -57,6 +57,9 @@ func (d *decoder) value(v ast.Value, into reflect.Value) {
 	case *map[string]policies.Limit: // most of a catalog, so without reflection
 		*target = d.limits(v)
 		return
+	case *policies.Weight:
+		d.weight(v, target)
+		return
 	}
 	switch into.Kind() {
 	case reflect.Interface: // the author's own, not ours to judge
@@ -202,6 +205,19 @@ func (d *decoder) orderKey(v ast.Value, into *policies.OrderKey) {
 	default:
 		d.wrongType("a number or a string", v)
 	}
+}
+
+func (d *decoder) weight(v ast.Value, into *policies.Weight) {
+	number, ok := v.(ast.Number)
+	if !ok {
+		d.wrongType("a number", v)
+		return
+	}
+	weight, err := policies.ParseWeight(string(number))
+	if err != nil {
+		d.fail("", "%s: %v", d.path, err)
+	}
+	*into = weight
 }
 
 func (d *decoder) wrongType(want string, got ast.Value) {

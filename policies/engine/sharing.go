@@ -10,11 +10,8 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// mostWeight and mostCount keep products of shares far from where they overflow.
-const (
-	mostWeight = 1_000_000
-	mostCount  = 1_000_000_000
-)
+// mostCount keeps products of counts far from where they overflow.
+const mostCount = 1_000_000_000
 
 // sharing checks cohorts, and what else queues share by.
 func (v *validator) sharing() {
@@ -24,7 +21,6 @@ func (v *validator) sharing() {
 		if cohort.Parent != "" {
 			v.knownCohort(path.with("parent"), cohort.Parent)
 		}
-		v.weight(path, cohort.Weight)
 		for _, flavor := range slices.Sorted(maps.Keys(cohort.Quota)) {
 			if !v.isFlavor(flavor) {
 				v.unknownFlavor(path.with("quota").with(flavor), flavor)
@@ -79,7 +75,6 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 	if q.Cohort != "" {
 		v.knownCohort(path.with("cohort"), q.Cohort)
 	}
-	v.weight(path, q.Weight)
 	if q.MaxWorkloads != nil {
 		v.atLeast(path.with("maxWorkloads"), *q.MaxWorkloads, 0)
 	}
@@ -175,12 +170,6 @@ func (v *validator) conversions(path fieldPath, conversions map[string]map[strin
 				v.fail(at.with(charged), "the last of them", "%s is converted itself", charged)
 			}
 		}
-	}
-}
-
-func (v *validator) weight(path fieldPath, weight *int64) {
-	if weight != nil && (*weight < 0 || *weight > mostWeight) {
-		v.fail(path.with("weight"), fmt.Sprintf("0 to %d", mostWeight), "%d is no weight", *weight)
 	}
 }
 
