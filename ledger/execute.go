@@ -62,6 +62,9 @@ func (l *Loop) suspend(s *effect.Suspend) {
 		return
 	}
 	s.Silent = t.refusals > 0
+	if s.Preempted != nil {
+		l.book.Evict(*s.Preempted)
+	}
 	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})

@@ -20,6 +20,7 @@ const (
 	AnnotationMessage     = Prefix + "message"     // why it waits
 	AnnotationInQueue     = Prefix + "in-queue"    // where it waits, if that is not what its label says
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
+	AnnotationPreempted   = Prefix + "preempted"   // JSON: demand.Preempted
 	AnnotationFlavors     = Prefix + "flavors"     // on pods: resource → flavor, JSON
 )
 

@@ -54,6 +54,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 		policies.AnnotationMessage:     nil,
 		policies.AnnotationInQueue:     nil, // the reservation names it
 		policies.AnnotationBackoff:     backoffAnnotation(job),
+		policies.AnnotationPreempted:   nil,
 		policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
 	}))
 	meta["labels"] = with(texts(job.Labels, wanted.Labels), object{policies.LabelState: policies.StateAdmitted})
@@ -82,11 +83,19 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	annotations := object{
 		policies.AnnotationReservation: nil,
+		policies.AnnotationPreempted:   nil,
 		policies.AnnotationMessage:     suspend.Reason.Line(),
 		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
 	}
 	if suspend.Silent {
 		annotations[policies.AnnotationMessage] = nil
+	}
+	if suspend.Preempted != nil {
+		preempted, err := text(suspend.Preempted)
+		if err != nil {
+			return nil, err
+		}
+		annotations[policies.AnnotationPreempted] = preempted
 	}
 	if suspend.Backoff != nil {
 		backoff, err := text(suspend.Backoff)

@@ -25,11 +25,12 @@ type Book struct {
 	watched  map[*Entry]struct{}
 	loose    map[*Entry]struct{}
 	owing    map[*Entry]struct{}
-	admitted map[string]int64 // queue → Jobs
-	now      int64            // as of the last Tick
-	unheard  []string         // UIDs of pods that the scheduler said nothing of yet, as they came
-	key      []byte           // scratch
-	names    []string         // scratch
+	admitted map[string]map[*Entry]struct{} // by queue
+	leaving  map[*Entry]struct{}
+	now      int64    // as of the last Tick
+	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
+	key      []byte   // scratch
+	names    []string // scratch
 }
 
 type promiseKey struct {
@@ -47,7 +48,7 @@ func New() *Book {
 		usage:    map[quota.Key]resource.Wide{},
 		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
 		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
-		admitted: map[string]int64{},
+		admitted: map[string]map[*Entry]struct{}{}, leaving: map[*Entry]struct{}{},
 	}
 	return b
 }
@@ -70,7 +71,7 @@ func (b *Book) SetJob(j *demand.Job) {
 // stays charged until they are gone.
 func (b *Book) DeleteJob(uid string) {
 	if e := b.entries[uid]; e != nil {
-		e.observed, e.assumed = nil, nil
+		e.observed, e.assumed, e.evicted = nil, nil, nil
 		b.reform(e)
 		b.dropEmpty(e)
 	}
@@ -84,6 +85,13 @@ func (b *Book) Assume(j *demand.Job, r demand.Reservation) {
 	b.reform(e)
 }
 
+// Evict notes, before anything is written, that a Job is to make room for another.
+func (b *Book) Evict(p demand.Preempted) {
+	e := b.entry(p.UID)
+	e.evicted = &p
+	b.refresh(e)
+}
+
 // Forget ends an assumption whose write certainly did not happen.
 func (b *Book) Forget(uid string) { b.endAssumption(uid) }
 
@@ -92,8 +100,8 @@ func (b *Book) Forget(uid string) { b.endAssumption(uid) }
 func (b *Book) Settle(uid string) { b.endAssumption(uid) }
 
 func (b *Book) endAssumption(uid string) {
-	if e := b.entries[uid]; e != nil && e.assumed != nil {
-		e.assumed = nil
+	if e := b.entries[uid]; e != nil && (e.assumed != nil || e.evicted != nil) {
+		e.assumed, e.evicted = nil, nil
 		b.reform(e)
 		b.dropEmpty(e)
 	}

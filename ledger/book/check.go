@@ -41,8 +41,8 @@ func (b *Book) sums() sums {
 			s.add(n, "held", node, name)
 		}
 	}
-	for queue, n := range b.admitted {
-		s.add(n, "admitted", queue)
+	for queue, in := range b.admitted {
+		s.add(int64(len(in)), "admitted", queue)
 	}
 	for e := range b.queued {
 		s.add(1, "queued", e.uid)

@@ -15,12 +15,14 @@ type Entry struct {
 	orphans  bool
 	observed *demand.Job
 	assumed  *assumption
+	evicted  *demand.Preempted // for whom it is being taken back
 
 	form *Form // what a queued Job asks for
 	sets []set // what an admitted one was given
 
 	groups    []group // its pods, by whom they say to charge
 	unbound   []*pod
+	bound     map[*pod]struct{}
 	live      int64 // pods
 	active    int64 // bound and not deleting
 	readyPods int64
@@ -129,6 +131,18 @@ func (e *Entry) isQueued() bool {
 	return e.assumed == nil && j != nil && j.Suspended && !j.Finished && !j.Deleting
 }
 
+// MakesRoomFor is whom the Job was taken back for, nil if for nobody: until it is
+// admitted again.
+func (e *Entry) MakesRoomFor() *demand.Preempted {
+	if e.evicted != nil {
+		return e.evicted
+	}
+	if e.isQueued() {
+		return e.observed.Preempted
+	}
+	return nil
+}
+
 // UID of the Job.
 func (e *Entry) UID() string { return e.uid }
 
@@ -187,6 +201,20 @@ func (e *Entry) Subject() *demand.Job {
 		return e.assumed.job
 	}
 	return e.observed
+}
+
+// EachBound calls f for every pod that is on a node, in no order.
+func (e *Entry) EachBound(f func(node string, holds *fit.Vector)) {
+	for p := range e.bound {
+		f(p.node, p.req)
+	}
+}
+
+// EachPromise calls f for the pods that an admitted Job may still have bound.
+func (e *Entry) EachPromise(f func(shape *fit.Shape, pods int64)) {
+	for _, p := range e.promised {
+		f(p.key.shape, p.n)
+	}
 }
 
 // EachCharge calls f for every row that the entry is charged to.

@@ -155,9 +155,18 @@ func (b *Book) count(p *pod, sign int64) {
 		return
 	}
 	e.live += sign
-	if p.node == "" {
+	switch {
+	case p.node == "":
 		e.setUnbound(p, sign > 0)
-	} else if !p.deleting {
+	case sign > 0:
+		if e.bound == nil {
+			e.bound = map[*pod]struct{}{}
+		}
+		e.bound[p] = struct{}{}
+	default:
+		delete(e.bound, p)
+	}
+	if p.node != "" && !p.deleting {
 		e.active += sign
 	}
 	if p.ready && !p.deleting {

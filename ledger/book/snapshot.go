@@ -58,7 +58,7 @@ func (b *Book) charged() []quota.Row {
 }
 
 // Admitted is how many Jobs a queue has running, by reservation.
-func (s *Snapshot) Admitted(queue string) int64 { return s.b.admitted[queue] }
+func (s *Snapshot) Admitted(queue string) int64 { return int64(len(s.b.admitted[queue])) }
 
 // Loose is what a Job holds that was never admitted: only the policy can say
 // whom to charge for it.
@@ -171,14 +171,12 @@ func (s *Snapshot) Shape(place demand.Place, list resource.List) *fit.Shape {
 
 // Running is the Jobs that a queue has admitted, by UID.
 func (s *Snapshot) Running(queue string) []*Entry {
-	in := map[*Entry]struct{}{}
-	for _, e := range s.b.entries {
-		if e.counted == queue {
-			in[e] = struct{}{}
-		}
-	}
-	return byUID(in)
+	return byUID(s.b.admitted[queue])
 }
+
+// Leaving is the Jobs that were taken back for others, or are being, by UID: until
+// they are admitted again.
+func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 
 // Resources is every resource that a node or pod has named, sorted.
 func (s *Snapshot) Resources() []string { return s.b.nodes.Resources() }

@@ -19,6 +19,7 @@ func (b *Book) refresh(e *Entry) {
 	member(b.watched, e, e.wantsWatching())
 	member(b.loose, e, e.isLoose())
 	member(b.owing, e, len(e.promised) > 0)
+	member(b.leaving, e, e.MakesRoomFor() != nil)
 }
 
 func member(set map[*Entry]struct{}, e *Entry, in bool) {
@@ -185,7 +186,7 @@ func (b *Book) promise(key promiseKey, n int64) {
 	}
 }
 
-// recount keeps the number of admitted Jobs of each queue.
+// recount keeps the admitted Jobs of each queue.
 func (b *Book) recount(e *Entry) {
 	queue := ""
 	if r := e.reservation(); r != nil {
@@ -194,13 +195,18 @@ func (b *Book) recount(e *Entry) {
 	if queue == e.counted {
 		return
 	}
-	for name, n := range map[string]int64{e.counted: -1, queue: 1} {
-		if name == "" {
-			continue
+	if in := b.admitted[e.counted]; in != nil {
+		if delete(in, e); len(in) == 0 {
+			delete(b.admitted, e.counted)
 		}
-		if b.admitted[name] += n; b.admitted[name] == 0 {
-			delete(b.admitted, name)
+	}
+	if queue != "" {
+		in := b.admitted[queue]
+		if in == nil {
+			in = map[*Entry]struct{}{}
+			b.admitted[queue] = in
 		}
+		in[e] = struct{}{}
 	}
 	e.counted = queue
 }

@@ -104,7 +104,7 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 		a.sets = append(a.sets, got)
 		a.tried = append(a.tried, reached)
 	}
-	if a.mode == fits && !p.QuotaOnly && !p.machines.allow(a.sets) {
+	if a.mode == fits && !p.allows(a.sets) {
 		a.mode = noFit
 	}
 	return a
@@ -193,11 +193,42 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 			f.mode, f.level = m, level
 		}
 	}
-	if f.mode == fits && !p.QuotaOnly {
-		got.machines = p.place(it.class, set, append(slices.Clone(got.flavors), at))
-		if !p.machines.allow(append(slices.Clip(a.sets), *got)) {
-			return none
+	if f.mode < fits || p.QuotaOnly {
+		return f
+	}
+	then := *got
+	then.flavors = append(slices.Clone(got.flavors), at)
+	then.machines = p.place(it.class, set, then.flavors)
+	sets := append(slices.Clip(a.sets), then)
+	if p.allows(sets) {
+		return f
+	}
+	return p.forMachines(it, a, f, sets, this, o)
+}
+
+// forMachines asks whom a Job could displace for machines alone: those on the same
+// flavor, by the same rules as for quota.
+func (p *planner) forMachines(it *item, a *assignment, f found, sets []chosen, this *part, o *offer) found {
+	f.mode = noFit
+	if !it.line.displaces {
+		return f
+	}
+	c := &claim{item: it, sets: sets}
+	for i, w := range this.wants {
+		pair := o.pairs[i]
+		if pair == quota.None || w.perPod == 0 {
+			continue
 		}
+		c.uses = append(c.uses, use{pair, resource.Add(a.used(pair), resource.Mul(w.perPod, sets[len(sets)-1].count))})
+		c.needs = append(c.needs, pair)
+	}
+	victims := p.targets(c)
+	if len(victims) == 0 {
+		return f
+	}
+	f.mode, f.needs = reclaim, c.needs
+	if slices.ContainsFunc(victims, func(v *victim) bool { return v.node == it.line.node }) {
+		f.mode = preempt
 	}
 	return f
 }

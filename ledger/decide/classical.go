@@ -3,7 +3,7 @@ package decide
 import (
 	"slices"
 
-	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -17,7 +17,7 @@ type candidates struct {
 
 type candidate struct {
 	*victim
-	right  effect.Right
+	right  demand.Right
 	within quota.NodeID // the nearest node that it and the claim are below
 	// strict: may go only if the claim then needs nothing that is not its own.
 	strict bool
@@ -76,7 +76,7 @@ func (p *planner) attempt(c *claim, list []candidate, borrow bool) []*victim {
 				}
 			}
 		}
-		return p.tree.fits(n, c.uses)
+		return p.tree.fits(n, c.uses) && c.enough()
 	}
 	var victims []*victim
 	for _, v := range list {
@@ -84,15 +84,15 @@ func (p *planner) attempt(c *claim, list []candidate, borrow bool) []*victim {
 			continue
 		}
 		v.victim.right = v.right
-		p.tree.remove(v.victim)
+		p.drop(c, v.victim)
 		victims = append(victims, v.victim)
 		if enough() {
-			victims = p.fillBack(victims, enough)
-			p.restoreAll(victims)
+			victims = p.fillBack(c, victims, enough)
+			p.spareAll(c, victims)
 			return victims
 		}
 	}
-	p.restoreAll(victims)
+	p.spareAll(c, victims)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (p *planner) inQueue(c *claim) []candidate {
 	var found []candidate
 	for _, v := range p.runningIn(l.node) {
 		if !v.gone && v.usesAny(c.needs) && may(l.queue.Preemption.WithinQueue, c.item, v) {
-			found = append(found, candidate{victim: v, right: effect.InQueue, within: l.node})
+			found = append(found, candidate{victim: v, right: demand.InQueue, within: l.node})
 		}
 	}
 	return found
@@ -188,7 +188,7 @@ func (p *planner) foreign(c *claim, v *victim, owed bool) (candidate, bool) {
 	if v.gone || !v.usesAny(c.needs) || !may(preemption.ReclaimWithinCohort, c.item, v) {
 		return candidate{}, false
 	}
-	f := candidate{victim: v, right: effect.InCohortReclamation}
+	f := candidate{victim: v, right: demand.InCohortReclamation}
 	if owed {
 		return f, true
 	}
@@ -197,6 +197,6 @@ func (p *planner) foreign(c *claim, v *victim, owed bool) (candidate, bool) {
 		f.strict = true
 		return f, true
 	}
-	f.right = effect.InCohortReclaimWhileBorrows
+	f.right = demand.InCohortReclaimWhileBorrowing
 	return f, true
 }

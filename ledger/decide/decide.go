@@ -18,7 +18,8 @@ type planner struct {
 	accepts  map[[2]string]bool
 	running  map[quota.NodeID][]*victim
 	evicted  []*victim // in this round
-	borrowed []lent    // in this round: kept for who can't displace anybody
+	leaving  leaving
+	borrowed []lent // in this round: kept for who can't displace anybody
 	memory   *Memory
 	ordered  bool    // some verdict has an order of its own
 	next     *answer // what Jobs are told that the plan did not get to
@@ -37,6 +38,7 @@ func Plan(in Input) Result {
 	p.openQueues()
 	p.openLines()
 	p.remember()
+	p.firstServed()
 	p.rounds()
 	p.report()
 	p.res.Queues = p.states()
@@ -83,8 +85,8 @@ func (p *planner) start(it *item, a *assignment) {
 	if p.mayNot(it, a) {
 		return
 	}
-	if p.now.Tree != p.tree.Tree && !p.now.fits(it.line.node, a.uses) {
-		it.found = append(it.found, reason.RoomComes(0))
+	if p.now.Tree != p.tree.Tree && !p.now.fits(it.line.node, a.uses) || !p.QuotaOnly && !p.machines.allow(a.sets) {
+		it.found = append(it.found, p.comes(it))
 		p.keep(it, a)
 		return
 	}

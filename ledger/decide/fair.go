@@ -3,7 +3,7 @@ package decide
 import (
 	"slices"
 
-	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -42,9 +42,9 @@ func (p *planner) fairTargets(c *claim) []*victim {
 	}
 	p.tree.removeAll(own, c.uses)
 	if enough {
-		s.chosen = p.fillBack(s.chosen, func() bool { return p.tree.fits(own, c.uses) })
+		s.chosen = p.fillBack(c, s.chosen, func() bool { return p.tree.fits(own, c.uses) && c.enough() })
 	}
-	p.restoreAll(s.chosen)
+	p.spareAll(c, s.chosen)
 	if !enough {
 		return nil
 	}
@@ -90,16 +90,16 @@ func (s *fairSearch) pop(n quota.NodeID) *victim {
 	return v
 }
 
-func (s *fairSearch) choose(v *victim, right effect.Right) {
+func (s *fairSearch) choose(v *victim, right demand.Right) {
 	v.right = right
-	s.tree.remove(v)
+	s.drop(s.claim, v)
 	s.chosen = append(s.chosen, v)
 }
 
 // enough: the claim, which the tree counts in, fits.
 func (s *fairSearch) enough() bool {
 	s.tree.removeAll(s.own, s.claim.uses)
-	fits := s.tree.fits(s.own, s.claim.uses)
+	fits := s.tree.fits(s.own, s.claim.uses) && s.claim.enough()
 	s.tree.addAll(s.own, s.claim.uses)
 	return fits
 }
@@ -115,16 +115,16 @@ func (s *fairSearch) first(strategy policies.ShareStrategy) (bool, []*victim) {
 		}
 		switch {
 		case n == s.own:
-			s.choose(s.pop(n), effect.InQueue)
+			s.choose(s.pop(n), demand.InQueue)
 		case s.tree.within(s.own, s.claim.needs):
-			s.choose(s.pop(n), effect.InCohortReclamation)
+			s.choose(s.pop(n), demand.InCohortReclamation)
 		default:
 			v, spared := s.byShare(n, strategy)
 			left = append(left, spared...)
 			if v == nil {
 				continue
 			}
-			s.choose(v, effect.InCohortFairSharing)
+			s.choose(v, demand.InCohortFairSharing)
 		}
 		if s.enough() {
 			return true, nil
@@ -165,7 +165,7 @@ func (s *fairSearch) second() bool {
 		}
 		mine, theirs := s.beforeCommon(n)
 		if s.tree.Share(mine).Compare(s.tree.Share(theirs)) < 0 {
-			s.choose(s.pop(n), effect.InCohortFairSharing)
+			s.choose(s.pop(n), demand.InCohortFairSharing)
 			if s.enough() {
 				return true
 			}

@@ -65,6 +65,24 @@ func (m *machines) promised(s *fit.Shape) int64 {
 	return 0
 }
 
+// copy returns machines to try things out with.
+func (m *machines) copy() *machines {
+	return &machines{
+		snapshot: m.snapshot, room: m.room.Copy(), promises: slices.Clone(m.promises), index: maps.Clone(m.index),
+	}
+}
+
+// free takes a Job's pods off a copy, those that are bound and those that will be;
+// with sign -1 it puts them back.
+func (m *machines) free(e *book.Entry, sign int64) {
+	e.EachBound(func(node string, holds *fit.Vector) { m.room.Give(node, holds, sign) })
+	e.EachPromise(func(shape *fit.Shape, pods int64) {
+		if i, ok := m.index[shape]; ok {
+			m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, sign*pods))
+		}
+	})
+}
+
 // allow tells whether all pod sets of a gang may be let go together.
 func (m *machines) allow(sets []chosen) bool {
 	if len(sets) == 1 {

@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
@@ -77,7 +78,7 @@ func (p *planner) nominateOne(it *item) *entry {
 		if a.mode == noFit || a.mode == fits {
 			return a, nil
 		}
-		return a, p.targets(&claim{item: it, uses: a.uses, needs: a.needs})
+		return a, p.targets(&claim{item: it, uses: a.uses, needs: a.needs, sets: a.sets})
 	}
 	fill(0, 0)
 	e.assignment, e.victims = try()
@@ -163,10 +164,17 @@ func (p *planner) still(e *entry) bool {
 	for _, v := range slices.Concat(p.evicted, e.victims) {
 		p.tree.restore(v)
 	}
-	if !ok || e.mode != fits || p.QuotaOnly {
+	if !ok || p.QuotaOnly {
 		return ok
 	}
-	return p.machines.allow(e.sets)
+	if e.mode == fits {
+		return p.allows(e.sets)
+	}
+	then := p.trial()
+	for _, v := range slices.Concat(p.evicted, e.victims) {
+		then.free(v.entry, 1)
+	}
+	return then.allow(e.sets)
 }
 
 // displace takes others back for a Job, and keeps its room until they are gone.
@@ -179,7 +187,7 @@ func (p *planner) displace(e *entry) {
 		v.gone = true
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
 			Job: v.entry.Job(), Reason: reason.Displaced(it.job.Key(), string(v.right)),
-			Preempted: &effect.Preempted{By: it.job.UID, Right: v.right},
+			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now},
 		})
 	}
 	p.evicted = append(p.evicted, e.victims...)
@@ -229,6 +237,9 @@ func (p *planner) endRound() {
 	}
 	for _, v := range p.evicted {
 		p.tree.remove(v)
+		if !p.EarlyRelease {
+			p.leaving.entries = append(p.leaving.entries, v.entry)
+		}
 	}
 	p.borrowed, p.evicted = nil, nil
 }

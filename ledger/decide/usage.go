@@ -106,6 +106,7 @@ func (p *planner) openQueues() {
 	for _, loose := range p.Snapshot.Loose() {
 		p.chargeLoose(loose)
 	}
+	p.openLeaving()
 }
 
 func (p *planner) newLine(name string, q policies.Queue) *line {

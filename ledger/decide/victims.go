@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
-	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -16,7 +15,12 @@ type claim struct {
 	item  *item
 	uses  []use
 	needs []quota.PairID
+	sets  []chosen // that machines must have room for; nil: not looked at
+	trial *machines
 }
+
+// enough tells whether machines have room, once those have gone who are chosen.
+func (c *claim) enough() bool { return c.trial == nil || c.trial.allow(c.sets) }
 
 // victim is an admitted Job that may have to go.
 type victim struct {
@@ -26,7 +30,7 @@ type victim struct {
 	priority int64
 	admitted int64 // unix nanoseconds
 	gone     bool  // is taken back by this plan
-	right    effect.Right
+	right    demand.Right
 }
 
 // shares is the tree of quotas with whole Jobs put in and taken out.
@@ -71,6 +75,12 @@ func (s shares) within(n quota.NodeID, pairs []quota.PairID) bool {
 // targets is whom a claim would displace: as few and as cheap as its rules find;
 // none if that would not be enough. The tree is as before afterwards.
 func (p *planner) targets(c *claim) []*victim {
+	if c.sets != nil && !p.QuotaOnly {
+		c.trial = p.trial()
+		for _, v := range p.evicted {
+			c.trial.free(v.entry, 1)
+		}
+	}
 	if p.Catalog.FairSharing.Enabled {
 		return p.fairTargets(c)
 	}
@@ -152,11 +162,11 @@ func compareVictims(own quota.NodeID) func(a, b *victim) int {
 }
 
 // fillBack lets those stay that need not go after all, and returns the others.
-func (p *planner) fillBack(victims []*victim, enough func() bool) []*victim {
+func (p *planner) fillBack(c *claim, victims []*victim, enough func() bool) []*victim {
 	for i := len(victims) - 2; i >= 0; i-- {
-		p.tree.restore(victims[i])
+		p.spare(c, victims[i])
 		if !enough() {
-			p.tree.remove(victims[i])
+			p.drop(c, victims[i])
 			continue
 		}
 		last := len(victims) - 1
@@ -166,8 +176,23 @@ func (p *planner) fillBack(victims []*victim, enough func() bool) []*victim {
 	return victims
 }
 
-func (p *planner) restoreAll(victims []*victim) {
+// drop takes a victim out of quotas and machines, spare puts it back.
+func (p *planner) drop(c *claim, v *victim) {
+	p.tree.remove(v)
+	if c.trial != nil {
+		c.trial.free(v.entry, 1)
+	}
+}
+
+func (p *planner) spare(c *claim, v *victim) {
+	p.tree.restore(v)
+	if c.trial != nil {
+		c.trial.free(v.entry, -1)
+	}
+}
+
+func (p *planner) spareAll(c *claim, victims []*victim) {
 	for _, v := range victims {
-		p.tree.restore(v)
+		p.spare(c, v)
 	}
 }

@@ -40,7 +40,9 @@ type Job struct {
 	// Job has none.
 	Reservation *Reservation
 	Backoff     Backoff
-	State       string // the label's value
+	// Preempted is whom it made room for when it was last taken back; nil: nobody.
+	Preempted *Preempted
+	State     string // the label's value
 	// MessageCode is the reason code that is written on the Job now.
 	MessageCode reason.Code
 	// InQueue is the queue that is written on it: where the policy put it, if

@@ -52,6 +52,27 @@ type Injected struct {
 	PreferNodes  []string              `json:"preferNodes,omitempty"` // planned: a preferred affinity
 }
 
+// Preempted is whom a Job made room for, in the annotation holdshort.dev/preempted
+// of the Job that was taken back. It stays until the Job is admitted again, so
+// that the room is known to be kept also after a restart.
+type Preempted struct {
+	UID   string `json:"uid"`   // its own
+	By    string `json:"by"`    // UID of the other
+	Right Right  `json:"right"` // that lets the other take its place
+	Time  int64  `json:"time"`  // unix nanoseconds
+}
+
+// Right is what lets one Job take the place of another.
+type Right string
+
+// The rights.
+const (
+	InQueue                       Right = "InQueue"                       // of the same queue, by priority or age
+	InCohortReclamation           Right = "InCohortReclamation"           // to take back what is one's own
+	InCohortReclaimWhileBorrowing Right = "InCohortReclaimWhileBorrowing" // by priority, though one borrows too
+	InCohortFairSharing           Right = "InCohortFairSharing"           // to the smaller share
+)
+
 // Backoff counts how often a gang was taken back, in the annotation
 // holdshort.dev/backoff.
 type Backoff struct {

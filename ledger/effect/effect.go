@@ -25,28 +25,11 @@ type Suspend struct {
 	Reason  reason.Reason
 	Backoff *demand.Backoff // when it may try again; nil: at once
 	// Preempted is for whom it makes room; nil: for nobody.
-	Preempted *Preempted
+	Preempted *demand.Preempted
 	// Silent leaves out why: a Job that is full takes nothing longer than the
 	// reservation that goes.
 	Silent bool
 }
-
-// Preempted is whom a Job makes room for, and by what right.
-type Preempted struct {
-	By    string // UID
-	Right Right
-}
-
-// Right is what lets one Job take the place of another.
-type Right string
-
-// The rights.
-const (
-	InQueue                     Right = "InQueue"                       // of the same queue, by priority or age
-	InCohortReclamation         Right = "InCohortReclamation"           // to take back what is one's own
-	InCohortReclaimWhileBorrows Right = "InCohortReclaimWhileBorrowing" // by priority, though one borrows too
-	InCohortFairSharing         Right = "InCohortFairSharing"           // to the smaller share
-)
 
 // Explain writes on the Job why it waits, and where: only when the code or the
 // queue changed.

@@ -12,7 +12,8 @@ type Room struct {
 	log   []int32
 	start uint64
 	cache map[*Shape]*slotTable
-	base  *Room // what this is a copy of
+	base  *Room             // what this is a copy of
+	given map[int32][]int64 // of a copy: what was given back, by row
 }
 
 // slotTable is how many pods of one shape each row has room for.
@@ -27,6 +28,30 @@ type slotTable struct {
 // a resource is named for the first time.
 func (r *Room) Copy() *Room {
 	return &Room{nodes: r.nodes, free: slices.Clone(r.free), cache: map[*Shape]*slotTable{}, base: r}
+}
+
+// Give takes a pod off a node of a copy, or puts it back with sign -1.
+func (r *Room) Give(node string, v *Vector, sign int64) {
+	i, ok := r.nodes.byName[node]
+	if !ok {
+		return
+	}
+	if r.given == nil {
+		r.given = map[int32][]int64{}
+	}
+	back := r.given[i]
+	if back == nil {
+		back = make([]int64, r.nodes.stride)
+		r.given[i] = back
+	}
+	for _, a := range v.amounts {
+		back[a.res] += sign * a.n
+		if r.nodes.rows[i].open() {
+			k := int(i)*r.nodes.stride + int(a.res)
+			r.free[k] = max(0, r.nodes.alloc[k]-r.nodes.held[k]+back[a.res])
+		}
+	}
+	r.mark(i)
 }
 
 func (r *Room) mark(i int32) {

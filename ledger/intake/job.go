@@ -79,6 +79,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Bypass:          bypass(job),
 		Reservation:     reservation(job),
 		Backoff:         backoff(job),
+		Preempted:       preempted(job),
 		State:           job.Labels[policies.LabelState],
 		MessageCode:     messageCode(job),
 		InQueue:         job.Annotations[policies.AnnotationInQueue],

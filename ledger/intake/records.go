@@ -69,6 +69,15 @@ func backoff(job *batchv1.Job) demand.Backoff {
 	return b
 }
 
+// preempted is whom the Job made room for, nil if there is no record of this UID.
+func preempted(job *batchv1.Job) *demand.Preempted {
+	var p demand.Preempted
+	if !record(job, policies.AnnotationPreempted, &p) || p.UID != string(job.UID) || p.By == "" {
+		return nil
+	}
+	return &p
+}
+
 // record reads a JSON annotation; false if it is not there or not what it
 // should be.
 func record(job *batchv1.Job, key string, into any) bool {

@@ -57,7 +57,7 @@ type node struct {
 	parent   NodeID
 	weight   int64
 	queue    bool
-	height   int // cohorts between it and the deepest queue, itself included; 0: a queue
+	height   int // cohorts from it down to the deepest queue or empty cohort; 0 of these
 	depth    int
 	children []NodeID
 }
@@ -145,9 +145,6 @@ func (l *Limits) downward() ([]NodeID, error) {
 	slices.SortStableFunc(order, func(a, b NodeID) int { return l.nodes[a].depth - l.nodes[b].depth })
 	for _, id := range slices.Backward(order) {
 		n := &l.nodes[id]
-		if !n.queue {
-			n.height = max(n.height, 1)
-		}
 		if n.parent != None {
 			p := &l.nodes[n.parent]
 			p.height = max(p.height, n.height+1)

@@ -44,9 +44,10 @@ func (t *Tree) Available(n NodeID, p PairID) int64 {
 	return resource.Add(t.localAvailable(at), upward)
 }
 
-// Fits tells whether a queue may use so much more.
+// Fits tells whether a queue may use so much more. What is too much to count never
+// fits.
 func (t *Tree) Fits(n NodeID, p PairID, amount int64) bool {
-	return amount <= max(0, t.Available(n, p))
+	return amount < resource.Limit && amount <= max(0, t.Available(n, p))
 }
 
 // Add counts more as used by a queue; its cohorts see what it does not keep for
