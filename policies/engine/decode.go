@@ -215,7 +215,7 @@ func (d *decoder) weight(v ast.Value, into *policies.Weight) {
 	}
 	weight, err := policies.ParseWeight(string(number))
 	if err != nil {
-		d.fail("", "%s: %v", d.path, err)
+		d.fail(d.here(), "", "%s: %v", d.path, err)
 	}
 	*into = weight
 }
