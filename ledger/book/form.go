@@ -25,6 +25,7 @@ type FormKey struct {
 	shape *fit.Shape
 	req   *fit.Vector
 	count int64
+	least int64
 	more  string // further pod sets
 }
 
@@ -152,10 +153,10 @@ func (b *Book) formOf(j *demand.Job) *Form {
 			req:   b.nodes.Vector(ps.Requests),
 		}
 		if i == 0 {
-			f.Key = FormKey{shape: f.Sets[0].Shape, req: f.Sets[0].req, count: ps.Count}
+			f.Key = FormKey{shape: f.Sets[0].Shape, req: f.Sets[0].req, count: ps.Count, least: ps.MinCount}
 			continue
 		}
-		more = binary.AppendVarint(append(more, f.Sets[i].Shape.Key()...), ps.Count)
+		more = binary.AppendVarint(binary.AppendVarint(append(more, f.Sets[i].Shape.Key()...), ps.Count), ps.MinCount)
 	}
 	f.Key.more = string(more)
 	return f

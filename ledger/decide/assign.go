@@ -83,6 +83,10 @@ func (a *assignment) add(pair quota.PairID, amount int64) {
 func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 	c := it.class
 	a := &assignment{mode: fits, sets: make([]chosen, 0, len(c.sets))}
+	if len(c.never) > 0 {
+		a.mode = noFit
+		return a
+	}
 	for set := range c.sets {
 		got := chosen{count: counts[set]}
 		var reached []int
@@ -114,7 +118,8 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 type found struct {
 	at    int
 	mode  mode
-	level int
+	level int // of what is worst about it
+	most  int // highest level of all
 	needs []quota.PairID
 }
 
@@ -186,6 +191,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 		if m == noFit {
 			return none
 		}
+		f.most = max(f.most, level)
 		if m < fits {
 			f.needs = append(f.needs, pair)
 		}
@@ -227,7 +233,7 @@ func (p *planner) forMachines(it *item, a *assignment, f found, sets []chosen, t
 		return f
 	}
 	f.mode, f.needs = reclaim, c.needs
-	if slices.ContainsFunc(victims, func(v *victim) bool { return v.node == it.line.node }) {
+	if slices.ContainsFunc(victims, func(v target) bool { return v.node == it.line.node }) {
 		f.mode = preempt
 	}
 	return f
@@ -245,14 +251,20 @@ func (p *planner) tryPair(it *item, pair quota.PairID, amount int64) (mode, int)
 	case amount > p.tree.Potential(l.node, pair):
 		return noFit, 0
 	}
-	level, below := p.tree.Level(l.node, pair, amount)
+	level, _ := p.tree.Level(l.node, pair, amount)
 	switch {
 	case p.tree.Fits(l.node, pair, amount):
 		return fits, level
-	case amount > p.tree.Nominal(l.node, pair) && !below && !l.displacesToBorrow:
+	case !p.mayDisplace(l, pair, amount):
 		return noFit, 0
 	}
 	return p.oracle(it, pair, amount, level)
+}
+
+// mayDisplace tells whether a queue has any right to others' place for an amount.
+func (p *planner) mayDisplace(l *line, pair quota.PairID, amount int64) bool {
+	_, below := p.tree.Level(l.node, pair, amount)
+	return amount <= p.tree.Nominal(l.node, pair) || below || l.displacesToBorrow
 }
 
 // oracle asks whom a Job could displace for one pair alone.
@@ -266,11 +278,11 @@ func (p *planner) oracle(it *item, pair quota.PairID, amount int64, level int) (
 		if v.node == it.line.node {
 			m = preempt
 		}
-		p.tree.remove(v)
+		p.tree.remove(v.victim)
 	}
 	level, _ = p.tree.Level(it.line.node, pair, amount)
 	for _, v := range victims {
-		p.tree.restore(v)
+		p.tree.restore(v.victim)
 	}
 	return m, level
 }
@@ -288,5 +300,5 @@ func (p *planner) take(it *item, a *assignment, set, part int, got *chosen, f fo
 			a.needs = append(a.needs, pair)
 		}
 	}
-	a.mode, a.level = min(a.mode, f.mode), max(a.level, f.level)
+	a.mode, a.level = min(a.mode, f.mode), max(a.level, f.most)
 }

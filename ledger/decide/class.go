@@ -86,7 +86,7 @@ func (p *planner) newClass(it *item) *class {
 		}
 		c.sets = append(c.sets, a)
 	}
-	if r := p.hopeless(c); r != nil {
+	if r := p.hopeless(c); r != nil && !p.HopelessBlock {
 		c.never = append(c.never, *r)
 	}
 	return c
@@ -168,6 +168,17 @@ func (p *planner) kind(l *line, name string) policies.ResourceClass {
 		l.kinds[name] = kind
 	}
 	return kind
+}
+
+// offers is how many flavors there are to be tried in all.
+func (c *class) offers() int {
+	n := 0
+	for _, s := range c.sets {
+		for _, part := range s.parts {
+			n += len(part.offers)
+		}
+	}
+	return n
 }
 
 func (c *class) pods() int64 {

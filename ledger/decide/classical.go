@@ -25,7 +25,7 @@ type candidate struct {
 
 // classicalTargets looks for victims by priority and by what is whose own: in the
 // claim's queue, then up through its cohorts.
-func (p *planner) classicalTargets(c *claim) []*victim {
+func (p *planner) classicalTargets(c *claim) []target {
 	all := p.classicalCandidates(c)
 	if len(all.list) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (p *planner) under(c *claim) bool {
 }
 
 // attempt takes victims in order until the claim fits; nil if it never does.
-func (p *planner) attempt(c *claim, list []candidate, borrow bool) []*victim {
+func (p *planner) attempt(c *claim, list []candidate, borrow bool) []target {
 	n := c.item.line.node
 	enough := func() bool {
 		if !borrow {
@@ -78,14 +78,13 @@ func (p *planner) attempt(c *claim, list []candidate, borrow bool) []*victim {
 		}
 		return p.tree.fits(n, c.uses) && c.enough()
 	}
-	var victims []*victim
+	var victims []target
 	for _, v := range list {
 		if borrow && v.strict || !p.stillBeyond(n, v, c.needs) {
 			continue
 		}
-		v.victim.right = v.right
 		p.drop(c, v.victim)
-		victims = append(victims, v.victim)
+		victims = append(victims, target{v.victim, v.right})
 		if enough() {
 			victims = p.fillBack(c, victims, enough)
 			p.spareAll(c, victims)

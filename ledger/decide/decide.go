@@ -21,6 +21,7 @@ type planner struct {
 	leaving  leaving
 	borrowed []lent // in this round: kept for who can't displace anybody
 	memory   *Memory
+	moved    bool    // a Job was put aside in this round
 	ordered  bool    // some verdict has an order of its own
 	next     *answer // what Jobs are told that the plan did not get to
 	res      Result
@@ -41,6 +42,7 @@ func Plan(in Input) Result {
 	p.firstServed()
 	p.rounds()
 	p.report()
+	p.giveBack()
 	p.res.Queues = p.states()
 	survey := p.Survey && p.Catalog != nil
 	if survey {

@@ -17,12 +17,12 @@ type fairSearch struct {
 	order  func(a, b *victim) int
 	byNode map[quota.NodeID][]*victim // who may go, in order
 	pruned map[quota.NodeID]bool
-	chosen []*victim
+	chosen []target
 }
 
 // fairTargets takes from whoever is furthest beyond its share, as long as the
 // strategies say that this makes shares more equal.
-func (p *planner) fairTargets(c *claim) []*victim {
+func (p *planner) fairTargets(c *claim) []target {
 	own := c.item.line.node
 	s := &fairSearch{planner: p, claim: c, own: own, order: compareVictims(own)}
 	all := s.candidates()
@@ -91,9 +91,8 @@ func (s *fairSearch) pop(n quota.NodeID) *victim {
 }
 
 func (s *fairSearch) choose(v *victim, right demand.Right) {
-	v.right = right
 	s.drop(s.claim, v)
-	s.chosen = append(s.chosen, v)
+	s.chosen = append(s.chosen, target{v, right})
 }
 
 // enough: the claim, which the tree counts in, fits.

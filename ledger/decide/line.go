@@ -44,8 +44,11 @@ type item struct {
 	line    *line
 	class   *class
 	state   state
+	from    tried           // where the last search for flavors began
+	resumed int             // how often one went on where another stopped
 	tried   tried           // where the search for flavors goes on
 	parked  bool            // was tried, and waits for something to change
+	looked  bool            // had its turn in an earlier round
 	skipped bool            // others were before it in this round
 	lends   bool            // keeps room of its queue while it can displace nobody
 	taken   []use           // what it was given of quota

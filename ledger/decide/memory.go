@@ -19,7 +19,7 @@ func (p *planner) remember() {
 	if !p.OneRound {
 		return
 	}
-	m := &Memory{parked: map[string]bool{}, first: map[string]string{}, tried: map[string]progress{}, freed: map[string]int{}}
+	m := &Memory{parked: map[string]bool{}, first: map[string]string{}, tried: map[string]progress{}, freed: map[string]int{}, from: map[string]tried{}}
 	p.memory = m
 	before := p.Memory
 	if before == nil {
@@ -32,6 +32,7 @@ func (p *planner) remember() {
 		for _, it := range l.items {
 			uid := it.job.UID
 			it.parked = before.parked[uid]
+			it.from, it.looked = before.from[uid]
 			if t, ok := before.tried[uid]; ok && (m.round-t.round <= 1 || m.freed[l.name] == t.freed) {
 				it.tried = t.tried
 			}
@@ -74,9 +75,12 @@ func (p *planner) keepMemory() {
 			if it.tried != nil {
 				m.tried[it.job.UID] = progress{it.tried, m.round, m.freed[l.name]}
 			}
+			if it.seen() {
+				m.from[it.job.UID] = it.from
+			}
 			if it.parked && !roots[p.tree.Root(l.node)] {
 				m.parked[it.job.UID] = true
-			} else if l.stopped == nil {
+			} else if l.stopped == nil && (!it.skipped || it.tried.pending() || p.moved) {
 				m.untried = true
 			}
 		}

@@ -10,7 +10,7 @@ type Options struct {
 	// when its pods are gone.
 	EarlyRelease bool
 	// HopelessBlock: a Job that can never start blocks a strict queue like any
-	// other.
+	// other; one that could only with fewer pods than all counts as such.
 	HopelessBlock bool
 	// QuotaOnly: machines are not looked at.
 	QuotaOnly bool
@@ -26,6 +26,7 @@ type Memory struct {
 	first   map[string]string   // queue → UID of the Job that others were taken back for
 	tried   map[string]progress // by UID
 	freed   map[string]int      // queue → how often something of it was freed
+	from    map[string]tried    // UID → where the last search began
 	untried bool
 }
 
@@ -33,4 +34,4 @@ type Memory struct {
 func (m *Memory) Untried() bool { return m.untried }
 
 // Retry has every Job that was parked tried once more.
-func (m *Memory) Retry() { m.parked = map[string]bool{} }
+func (m *Memory) Retry() { m.parked, m.from = map[string]bool{}, map[string]tried{} }

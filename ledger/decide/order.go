@@ -86,7 +86,7 @@ func (t *tournament) with(n quota.NodeID, e *entry) contest {
 	t.tree.addAll(e.line.node, e.uses)
 	c.share = t.tree.Share(n)
 	for _, u := range e.uses {
-		c.borrows = c.borrows || !t.tree.Within(n, u.pair, 0)
+		c.borrows = c.borrows || u.amount > 0 && !t.tree.Within(n, u.pair, 0)
 	}
 	t.tree.removeAll(e.line.node, e.uses)
 	return c

@@ -64,22 +64,25 @@ func (p *planner) why(it *item) *answer {
 	switch {
 	case len(it.found) > 0:
 		return answerOf(it.found)
-	case it.state == kept, !it.parked && it.line.stopped == nil:
+	case it.state == kept, !it.seen() && it.line.stopped == nil:
 		return p.later()
 	}
-	c := it.class
-	if c.answer == nil {
-		if found := p.lacks(c); len(found) > 0 {
-			c.answer = answerOf(found)
-		} else {
-			c.answer = p.later()
+	a := it.class.answer
+	if a == nil || p.OneRound {
+		a = p.later()
+		if found := p.lacks(it.class, it.from); len(found) > 0 {
+			a = answerOf(found)
 		}
+		it.class.answer = a
 	}
-	if stop := it.line.stopped; stop != nil && stop != it && !c.answer.parked {
+	if stop := it.line.stopped; stop != nil && stop != it && (!a.parked || p.HopelessBlock) {
 		return p.behind(it.line)
 	}
-	return c.answer
+	return a
 }
+
+// seen tells whether the Job has had its turn, in vain.
+func (it *item) seen() bool { return it.parked || it.skipped || it.looked }
 
 // later is for a Job that this plan did not get to.
 func (p *planner) later() *answer {

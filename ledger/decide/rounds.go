@@ -14,20 +14,40 @@ import (
 type entry struct {
 	*item
 	*assignment
-	victims []*victim
+	victims []target
 }
 
 // rounds goes on until no queue has a Job left that has not been tried.
 func (p *planner) rounds() {
 	for {
+		p.giveBack()
 		entries := p.nominate()
 		if len(entries) == 0 {
 			return
 		}
 		p.process(entries)
+		p.settle(entries)
 		p.endRound()
 		if p.OneRound || p.full() {
 			return
+		}
+	}
+}
+
+// settle puts those aside that others were before, if the next round would be just
+// like this one.
+func (p *planner) settle(entries []*entry) {
+	if p.OneRound || p.full() {
+		return
+	}
+	for _, e := range entries {
+		if e.item.line.stopped != e.item && !e.item.skipped || e.item.skipped && e.item.tried.pending() {
+			return
+		}
+	}
+	for _, e := range entries {
+		if e.item.skipped {
+			p.park(e.item)
 		}
 	}
 }
@@ -64,6 +84,7 @@ func (p *planner) nominate() []*entry {
 
 func (p *planner) nominateOne(it *item) *entry {
 	e := &entry{item: it}
+	it.from = it.tried
 	counts := make([]int64, len(it.class.sets))
 	fill := func(spared, all int64) {
 		for i, s := range it.class.sets {
@@ -73,7 +94,7 @@ func (p *planner) nominateOne(it *item) *entry {
 			}
 		}
 	}
-	try := func() (*assignment, []*victim) {
+	try := func() (*assignment, []target) {
 		a := p.assign(it, counts, it.tried)
 		if a.mode == noFit || a.mode == fits {
 			return a, nil
@@ -134,6 +155,7 @@ func (p *planner) process(entries []*entry) {
 
 func (p *planner) processOne(e *entry) {
 	it := e.item
+	it.skipped = false
 	it.tried = e.assignment.tried
 	switch {
 	case it.line.stopped != nil && it.line.stopped != it:
@@ -145,7 +167,7 @@ func (p *planner) processOne(e *entry) {
 			p.lend(e)
 		}
 		p.park(it)
-	case slices.ContainsFunc(e.victims, func(v *victim) bool { return v.gone }), !p.still(e):
+	case slices.ContainsFunc(e.victims, func(v target) bool { return v.gone }), !p.still(e):
 		it.skipped = true // its turn comes again in the next round
 	case e.mode == fits:
 		p.start(it, e.assignment)
@@ -157,11 +179,15 @@ func (p *planner) processOne(e *entry) {
 // still tells whether an entry fits beside what the others of this round took,
 // once everybody has gone whom this round takes back, and its own victims.
 func (p *planner) still(e *entry) bool {
-	for _, v := range slices.Concat(p.evicted, e.victims) {
+	gone := slices.Clone(p.evicted)
+	for _, v := range e.victims {
+		gone = append(gone, v.victim)
+	}
+	for _, v := range gone {
 		p.tree.remove(v)
 	}
 	ok := p.tree.fits(e.line.node, e.uses)
-	for _, v := range slices.Concat(p.evicted, e.victims) {
+	for _, v := range gone {
 		p.tree.restore(v)
 	}
 	if !ok || p.QuotaOnly {
@@ -171,7 +197,7 @@ func (p *planner) still(e *entry) bool {
 		return p.allows(e.sets)
 	}
 	then := p.trial()
-	for _, v := range slices.Concat(p.evicted, e.victims) {
+	for _, v := range gone {
 		then.free(v.entry, 1)
 	}
 	return then.allow(e.sets)
@@ -185,12 +211,12 @@ func (p *planner) displace(e *entry) {
 	}
 	for _, v := range e.victims {
 		v.gone = true
+		p.evicted = append(p.evicted, v.victim)
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
 			Job: v.entry.Job(), Reason: reason.Displaced(it.job.Key(), string(v.right)),
 			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now},
 		})
 	}
-	p.evicted = append(p.evicted, e.victims...)
 	it.tried = nil
 	it.found = append(it.found, reason.RoomComes(len(e.victims)))
 	p.keep(it, e.assignment)
@@ -225,15 +251,12 @@ func (p *planner) lend(e *entry) {
 	p.borrowed = append(p.borrowed, kept)
 }
 
-// endRound notes what the next plan is to know, gives back what was kept for the round only, and lets go of those who
-// are taken back.
+// endRound notes what the next plan is to know, and lets go of those who are taken
+// back.
 func (p *planner) endRound() {
 	p.keepMemory()
 	if len(p.evicted) > 0 && !p.EarlyRelease && p.now.Tree == p.tree.Tree {
 		p.now.Tree = p.tree.Clone()
-	}
-	for _, kept := range p.borrowed {
-		p.tree.removeAll(kept.node, kept.uses)
 	}
 	for _, v := range p.evicted {
 		p.tree.remove(v)
@@ -241,29 +264,49 @@ func (p *planner) endRound() {
 			p.leaving.entries = append(p.leaving.entries, v.entry)
 		}
 	}
-	p.borrowed, p.evicted = nil, nil
+	p.evicted = nil
+}
+
+// giveBack ends what was kept for a round only.
+func (p *planner) giveBack() {
+	for _, kept := range p.borrowed {
+		p.tree.removeAll(kept.node, kept.uses)
+	}
+	p.borrowed = nil
 }
 
 // park puts a Job aside that does not fit; in a strict queue, everybody behind it
-// waits for it.
+// waits for it. One whose pod sets have flavors left to be tried together comes
+// again in the next round.
 func (p *planner) park(it *item) {
-	if it.class.failed == nil && it.tried == nil {
+	if it.tried.pending() && it.resumed <= it.class.offers() {
+		it.resumed++
+		it.skipped = true
+		return
+	}
+	if it.class.failed == nil {
 		it.class.failed = it
 	}
-	if it.line.strict && p.blocks(it.class) {
+	if it.line.strict && p.blocks(it) {
 		it.line.stopped = it
 		return
 	}
-	it.parked = true
+	it.parked, p.moved = true, true
+	if !p.OneRound {
+		return
+	}
+	for _, other := range it.line.items { // who is alike need not be tried in a round of its own
+		other.parked = other.parked || other.class == it.class && other.verdict.Priority == it.verdict.Priority
+	}
 }
 
 // blocks: a strict line stops only at a Job that waits for share or machines,
 // not at one that can never start.
-func (p *planner) blocks(c *class) bool {
+func (p *planner) blocks(it *item) bool {
 	if p.HopelessBlock {
 		return true
 	}
-	main, _ := reason.Main(p.lacks(c))
+	main, _ := reason.Main(p.lacks(it.class, nil))
 	switch reason.Of(main.Code).Group {
 	case reason.GroupShare, reason.GroupMachines:
 		return true

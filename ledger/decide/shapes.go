@@ -58,6 +58,9 @@ func (p *planner) place(c *class, set int, flavors []int) *machineSet {
 // contradict tells whether the machines of one flavor can't be those of others
 // that were chosen for the same pods.
 func (p *planner) contradict(c *class, set int, chosen []int, flavor string) bool {
+	if p.QuotaOnly {
+		return false
+	}
 	for part, at := range chosen {
 		other := p.Catalog.Flavors[c.sets[set].parts[part].offers[at].flavor].NodeLabels
 		for key, value := range p.Catalog.Flavors[flavor].NodeLabels {

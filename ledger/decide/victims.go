@@ -30,7 +30,12 @@ type victim struct {
 	priority int64
 	admitted int64 // unix nanoseconds
 	gone     bool  // is taken back by this plan
-	right    demand.Right
+}
+
+// target is a victim, and by what right.
+type target struct {
+	*victim
+	right demand.Right
 }
 
 // shares is the tree of quotas with whole Jobs put in and taken out.
@@ -74,7 +79,7 @@ func (s shares) within(n quota.NodeID, pairs []quota.PairID) bool {
 
 // targets is whom a claim would displace: as few and as cheap as its rules find;
 // none if that would not be enough. The tree is as before afterwards.
-func (p *planner) targets(c *claim) []*victim {
+func (p *planner) targets(c *claim) []target {
 	if c.sets != nil && !p.QuotaOnly {
 		c.trial = p.trial()
 		for _, v := range p.evicted {
@@ -162,11 +167,11 @@ func compareVictims(own quota.NodeID) func(a, b *victim) int {
 }
 
 // fillBack lets those stay that need not go after all, and returns the others.
-func (p *planner) fillBack(c *claim, victims []*victim, enough func() bool) []*victim {
+func (p *planner) fillBack(c *claim, victims []target, enough func() bool) []target {
 	for i := len(victims) - 2; i >= 0; i-- {
-		p.spare(c, victims[i])
+		p.spare(c, victims[i].victim)
 		if !enough() {
-			p.drop(c, victims[i])
+			p.drop(c, victims[i].victim)
 			continue
 		}
 		last := len(victims) - 1
@@ -191,8 +196,8 @@ func (p *planner) spare(c *claim, v *victim) {
 	}
 }
 
-func (p *planner) spareAll(c *claim, victims []*victim) {
+func (p *planner) spareAll(c *claim, victims []target) {
 	for _, v := range victims {
-		p.spare(c, v)
+		p.spare(c, v.victim)
 	}
 }

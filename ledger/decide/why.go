@@ -32,7 +32,7 @@ func (p *planner) hopelessPart(c *class, set, part int, sums map[quota.PairID]in
 			clashes = append(clashes, *o.clash)
 			continue
 		}
-		short := p.beyondPotential(c, set, this, o, sums)
+		short := p.beyondPotential(c, c.sets[set].least, this, o, sums)
 		if short == nil {
 			p.leastOf(c, set, this, sums)
 			return nil
@@ -63,9 +63,9 @@ func (p *planner) leastOf(c *class, set int, this *part, sums map[quota.PairID]i
 }
 
 // beyondPotential is the resource of an offer of which there is never enough.
-func (p *planner) beyondPotential(c *class, set int, this *part, o *offer, sums map[quota.PairID]int64) *reason.Quota {
+func (p *planner) beyondPotential(c *class, pods int64, this *part, o *offer, sums map[quota.PairID]int64) *reason.Quota {
 	for i, w := range this.wants {
-		asked := resource.Add(sums[o.pairs[i]], resource.Mul(w.perPod, c.sets[set].least))
+		asked := resource.Add(sums[o.pairs[i]], resource.Mul(w.perPod, pods))
 		most := int64(0)
 		if o.pairs[i] != quota.None {
 			most = p.tree.Potential(c.line.node, o.pairs[i])
@@ -79,7 +79,7 @@ func (p *planner) beyondPotential(c *class, set int, this *part, o *offer, sums 
 
 // lacks says why the class can't start as things stand: part by part, one flavor
 // after the other.
-func (p *planner) lacks(c *class) []reason.Reason {
+func (p *planner) lacks(c *class, from tried) []reason.Reason {
 	if len(c.never) > 0 {
 		return c.never
 	}
@@ -88,11 +88,14 @@ func (p *planner) lacks(c *class) []reason.Reason {
 	for set := range c.sets {
 		got := chosen{count: c.sets[set].count}
 		for part := range c.sets[set].parts {
-			why, at := p.lacksPart(c, a, set, part, &got)
-			if at < 0 {
+			why, at := p.lacksPart(c, a, set, part, &got, from.after(set, part))
+			if at < 0 || p.HopelessBlock && len(why) > 0 && !p.goesOn(c, a, set, part) {
 				return append(found, why...)
 			}
-			found = append(found, why...)
+			if len(why) > 0 {
+				found = append(found, why...)
+				p.count(c, a, set, part, at)
+			}
 			got.flavors = append(got.flavors, at)
 		}
 		got.machines = p.place(c, set, got.flavors)
@@ -123,12 +126,18 @@ func (c *class) flavorsOf(a *assignment) string {
 
 // lacksPart says what each flavor of a part lacks, and which one the others of the
 // Job are to be judged with: the first that would do, else the first that might.
-func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen) ([]reason.Reason, int) {
+func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen, first int) ([]reason.Reason, int) {
 	this := &c.sets[set].parts[part]
 	var found, never, clashes []reason.Reason
 	var over []reason.Quota
-	might := -1
-	for i := range this.offers {
+	might, pods, sums := -1, c.sets[set].least, map[quota.PairID]int64{}
+	if p.HopelessBlock {
+		pods = c.sets[set].count
+		for _, u := range a.uses {
+			sums[u.pair] = u.amount
+		}
+	}
+	for i := first; i < len(this.offers); i++ {
 		o := &this.offers[i]
 		if o.clash != nil || p.contradict(c, set, got.flavors, o.flavor) {
 			if o.clash != nil {
@@ -136,7 +145,7 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen)
 			}
 			continue
 		}
-		if short := p.beyondPotential(c, set, this, o, nil); short != nil {
+		if short := p.beyondPotential(c, pods, this, o, sums); short != nil {
 			over = append(over, *short)
 			continue
 		}
@@ -147,7 +156,7 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen)
 		}
 		short := p.quotaLack(c, a, set, this, o)
 		if short == nil && machines == nil {
-			p.count(c, a, set, this, o)
+			p.count(c, a, set, part, i)
 			return nil, i
 		}
 		if might < 0 {
@@ -186,10 +195,31 @@ func (p *planner) machinesLack(c *class, a *assignment, set int, got *chosen, at
 	return p.machines.lack(c.sets[set].parts[len(got.flavors)].offers[at].flavor, append(slices.Clip(a.sets), this))
 }
 
-func (p *planner) count(c *class, a *assignment, set int, this *part, o *offer) {
+// goesOn tells whether some offer of a part would do if others went, so that the
+// next part is looked at.
+func (p *planner) goesOn(c *class, a *assignment, set, part int) bool {
+	this := &c.sets[set].parts[part]
+	return slices.ContainsFunc(this.offers, func(o offer) bool {
+		if o.clash != nil {
+			return false
+		}
+		for i, w := range this.wants {
+			asked := resource.Add(a.used(o.pairs[i]), resource.Mul(w.perPod, c.sets[set].count))
+			if asked > p.tree.Potential(c.line.node, o.pairs[i]) ||
+				!p.tree.Fits(c.line.node, o.pairs[i], asked) && !p.mayDisplace(c.line, o.pairs[i], asked) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// count adds what a part takes of an offer to what its Job takes in all.
+func (p *planner) count(c *class, a *assignment, set, part, at int) {
+	this := &c.sets[set].parts[part]
 	for i, w := range this.wants {
-		if o.pairs[i] != quota.None {
-			a.add(o.pairs[i], resource.Mul(w.perPod, c.sets[set].count))
+		if pair := this.offers[at].pairs[i]; pair != quota.None {
+			a.add(pair, resource.Mul(w.perPod, c.sets[set].count))
 		}
 	}
 }
@@ -198,8 +228,8 @@ func (p *planner) count(c *class, a *assignment, set int, this *part, o *offer) 
 func (p *planner) quotaLack(c *class, a *assignment, set int, this *part, o *offer) *reason.Reason {
 	for i, w := range this.wants {
 		pair := o.pairs[i]
-		asked := resource.Mul(w.perPod, c.sets[set].count)
-		if pair == quota.None || p.tree.Fits(c.line.node, pair, resource.Add(a.used(pair), asked)) {
+		asked := resource.Add(a.used(pair), resource.Mul(w.perPod, c.sets[set].count))
+		if pair == quota.None || p.tree.Fits(c.line.node, pair, asked) {
 			continue
 		}
 		r := reason.NoQuota(reason.Quota{
