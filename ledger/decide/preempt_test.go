@@ -1,0 +1,214 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// shared is two queues of one cohort, with 4 GPUs each on two nodes of 4.
+func shared(t testing.TB, change ...func(*policies.Queue)) *world {
+	w := newWorld(t)
+	w.catalog.Queues = map[string]policies.Queue{}
+	for _, name := range []string{"blue", "red"} {
+		q := queue(4)
+		q.Cohort = "all"
+		q.Preemption = policies.Preemption{WithinQueue: policies.VictimsLowerPriority, ReclaimWithinCohort: policies.VictimsAny}
+		for _, f := range change {
+			f(&q)
+		}
+		w.catalog.Queues[name] = q
+	}
+	w.node("n1", 4)
+	w.node("n2", 4)
+	return w
+}
+
+func in(queue string) func(*demand.Job) {
+	return func(j *demand.Job) { j.Queue = queue }
+}
+
+func (w *world) ranked(j *demand.Job, priority int64) *demand.Job {
+	w.verdicts[j.UID] = decide.Outcome{Verdict: policies.Verdict{Queue: j.Queue, Priority: priority}}
+	return j
+}
+
+// runs lets a Job go and binds its pods to a node.
+func (w *world) runs(j *demand.Job, node string) {
+	w.t.Helper()
+	w.in.Now = start + w.arrived*second
+	r := w.plan()
+	at := slices.IndexFunc(r.Admit, func(a effect.Admit) bool { return a.Job.UID == j.UID })
+	if at < 0 {
+		w.t.Fatalf("%s does not start: %v", j.Name, said(r))
+	}
+	w.admitAs(j, r.Admit[at].Reservation)
+	for i := range j.PodSets[0].Count {
+		w.pod(fmt.Sprint(j.Name, i), node, j.Name, j.PodSets[0].Requests[gpu], tagged(j.Queue))
+	}
+}
+
+// takeBack suspends who is to make room; the pods are still there.
+func (w *world) takeBack(r decide.Result) []string {
+	var names []string
+	for _, s := range r.Suspend {
+		names = append(names, s.Job.Name)
+		stopped := *s.Job
+		stopped.Suspended, stopped.Reservation, stopped.Preempted = true, nil, s.Preempted
+		stopped.Started = false
+		w.book.SetJob(&stopped)
+	}
+	return names
+}
+
+func (w *world) podsGo(name string, count int) {
+	for i := range count {
+		w.book.DeletePod(fmt.Sprint("pod-", name, i))
+	}
+}
+
+func TestAQueueBorrowsWhatItsCohortLeaves(t *testing.T) {
+	w := shared(t)
+	w.job("big", 4, 2, in("red"))
+	w.job("more", 1, 1, in("red"))
+	r := w.plan()
+	if diff := cmp.Diff([]string{"big"}, started(r)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{
+		"more": "WaitingForQuota: red uses 8 of 4 nvidia.com/gpu on gpu; 1 asked, 0 left",
+	}, said(r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The owner's Job evicts, waits until the last pod is gone, and nobody, not even
+// the victim, gets there before it.
+func TestAnOwnerTakesBackWhatItLent(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("first", 2, 2, in("red")), "n1")
+	w.runs(w.job("lent", 2, 2, in("red")), "n2")
+	w.job("owner", 2, 2, in("blue"))
+	r := w.plan()
+	if diff := cmp.Diff([]string{"lent"}, w.takeBack(r)); diff != "" {
+		t.Fatalf("who makes room (-want +got):\n%s", diff)
+	}
+	if len(r.Admit) > 0 {
+		t.Errorf("%v starts before the pods are gone", started(r))
+	}
+	w.job("sneaky", 1, 1, in("red"), func(j *demand.Job) { j.Arrival.Effective = 1 })
+	r = w.plan()
+	if len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("while the pods are going, %v starts and %v is taken back", started(r), r.Suspend)
+	}
+	if got, want := said(r)["owner"], "MakingRoom: 1 Job taken back for it, pods not gone yet"; got != want {
+		t.Errorf("the owner is told %q, want %q", got, want)
+	}
+	w.podsGo("lent", 2)
+	r = w.plan()
+	if diff := cmp.Diff([]string{"owner"}, started(r)); diff != "" {
+		t.Errorf("who starts in the room (-want +got):\n%s", diff)
+	}
+	w.carryOut(r)
+	if r = w.plan(); len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("afterwards %v starts and %v is taken back", started(r), r.Suspend)
+	}
+}
+
+func TestRoomIsKeptWhileASuspensionIsBeingWritten(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("first", 2, 2, in("red")), "n1")
+	w.runs(w.job("lent", 2, 2, in("red")), "n2")
+	w.job("owner", 2, 2, in("blue"))
+	r := w.plan()
+	w.book.Evict(*r.Suspend[0].Preempted)
+	w.in.Busy = map[string]bool{r.Suspend[0].Job.UID: true}
+	if r = w.plan(); len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("%v starts and %v is taken back", started(r), r.Suspend)
+	}
+	w.book.Settle("uid-lent") // the write failed: all as before
+	w.in.Busy = nil
+	if r = w.plan(); len(r.Suspend) != 1 || r.Suspend[0].Job.Name != "lent" {
+		t.Errorf("taken back: %v", r.Suspend)
+	}
+}
+
+func TestAMoreImportantJobTakesTheCheapestPlaceThatHasMachines(t *testing.T) {
+	w := shared(t)
+	w.catalog.Queues["blue"] = queue(8)
+	blue := w.catalog.Queues["blue"]
+	blue.Preemption.WithinQueue = policies.VictimsLowerPriority
+	w.catalog.Queues["blue"] = blue
+	// Two small ones on one node would be cheapest by priority, but only the whole
+	// other node takes pods of four.
+	w.runs(w.ranked(w.job("small-a", 1, 2, in("blue")), 1), "n1")
+	w.runs(w.ranked(w.job("dear", 1, 2, in("blue")), 9), "n1")
+	w.runs(w.ranked(w.job("whole", 1, 4, in("blue")), 2), "n2")
+	w.ranked(w.job("urgent", 1, 4, in("blue")), 5)
+	r := w.plan()
+	if diff := cmp.Diff([]string{"whole"}, w.takeBack(r)); diff != "" {
+		t.Errorf("who makes room (-want +got):\n%s\n%v", diff, said(r))
+	}
+}
+
+func TestNobodyIsTakenBackForAJobThatIsHeld(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("first", 2, 2, in("red")), "n1")
+	w.runs(w.job("lent", 2, 2, in("red")), "n2")
+	w.job("owner", 2, 2, in("blue"))
+	w.in.AskHold = true
+	r := w.plan()
+	if len(r.Suspend) > 0 || !slices.Equal(r.Asks, []string{"uid-owner"}) {
+		t.Errorf("asks %v, takes back %v", r.Asks, r.Suspend)
+	}
+	w.in.Holds = map[string]decide.HoldAnswer{"uid-owner": {}}
+	if r = w.plan(); len(r.Suspend) != 1 {
+		t.Errorf("once it may start, taken back: %v", r.Suspend)
+	}
+}
+
+func TestWhoMayNotBeTakenBack(t *testing.T) {
+	no := false
+	for _, c := range []struct {
+		name    string
+		verdict policies.Verdict
+		at      int64
+		goes    bool
+	}{
+		{"anybody by default", policies.Verdict{Queue: "red"}, 0, true},
+		{"not one that the policy does not let go", policies.Verdict{Queue: "red", Preemptible: &no}, 0, false},
+		{"not one that has not run for so long yet", policies.Verdict{Queue: "red", MinRuntimeSeconds: 60}, start + 60*second, false},
+		{"but one that has", policies.Verdict{Queue: "red", MinRuntimeSeconds: 60}, start + 62*second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := shared(t)
+			w.runs(w.job("a", 2, 2, in("red")), "n1")
+			w.runs(w.job("b", 2, 2, in("red")), "n2")
+			for _, name := range []string{"uid-a", "uid-b"} {
+				w.verdicts[name] = decide.Outcome{Verdict: c.verdict}
+			}
+			w.job("owner", 2, 2, in("blue"))
+			w.in.Now = c.at
+			r := w.plan()
+			if goes := len(r.Suspend) == 1; goes != c.goes {
+				t.Errorf("taken back: %v", r.Suspend)
+			}
+			if wakes := r.WakeAt == start+61*second; c.verdict.MinRuntimeSeconds > 0 && !c.goes && !wakes {
+				t.Errorf("the plan wakes at %d", r.WakeAt)
+			}
+		})
+	}
+}
+
+// tagged is a pod that says whom to charge, as an admission writes it.
+func tagged(queue string) func(*supply.Pod) {
+	return func(p *supply.Pod) { p.Queue, p.Flavors = queue, map[string]string{"pods": "gpu", gpu: "gpu"} }
+}
