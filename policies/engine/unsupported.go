@@ -29,10 +29,6 @@ func (v *validator) unsupported() {
 		v.notYet(said, f.Placement == policies.PlacementExact, path.with("placement"), "the scheduler chooses the nodes")
 		v.notYet(said, len(f.Topology) > 0, path.with("topology"), "pods may be anywhere on the flavor's nodes")
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.catalog.Cohorts)) {
-		v.notYet(said, true, fieldPath{"cohorts", name}, "each queue has its own quota and no more")
-	}
-	v.notYet(said, v.catalog.FairSharing.Enabled, fieldPath{"fairSharing", "enabled"}, "nothing is borrowed, so nothing is shared")
 	v.unsupportedConversions(said)
 	v.unsupportedKinds()
 }
@@ -44,9 +40,6 @@ func (v *validator) notYet(said map[string]bool, used bool, path fieldPath, inst
 		return
 	}
 	feature := path[0] + "." + path[len(path)-1]
-	if path[0] == "cohorts" {
-		feature = path[0]
-	}
 	if said[feature] {
 		return
 	}
@@ -60,15 +53,7 @@ type queueFeature struct {
 }
 
 func queueFeatures(q policies.Queue) []queueFeature {
-	borrow := q.Preemption.BorrowWithinCohort.Policy
-	displaces := slices.ContainsFunc([]policies.Victims{q.Preemption.WithinQueue, q.Preemption.ReclaimWithinCohort, borrow},
-		func(v policies.Victims) bool { return v != "" && v != policies.VictimsNever })
 	return []queueFeature{
-		{q.Cohort != "", "cohort", "the queue's own quota is all that it may use, and others may use none of it"},
-		{q.Weight != nil, "weight", "nothing is borrowed, so nothing is shared"},
-		{len(q.Groups) > 1, "groups", "a pod gets one flavor for all that it asks for, so one that needs several groups waits"},
-		{q.Fungibility != policies.Fungibility{}, "fungibility", "the first flavor with quota and machines is taken"},
-		{displaces, "preemption", "nothing that runs is displaced"},
 		{q.Strategy == policies.Backfill, "strategy", "Backfill is as StrictFIFO, since nobody knows when a Job will end"},
 		{q.RecoveryTimeoutSeconds > 0, "recoveryTimeoutSeconds", "a Job that lost pods is left to the Job controller"},
 	}
@@ -101,25 +86,19 @@ func (v *validator) unsupportedConversions(said map[string]bool) {
 	}
 }
 
-// unusedRules are those that only matter where Jobs are displaced.
+// unusedRules are those that nobody asks yet.
 func (b *build) unusedRules() []Problem {
-	const nothing = "not used by this version: nothing that runs is displaced"
 	var warnings []Problem
 	for _, f := range contract() {
-		if f.path() != "classify.preemptible" && f.path() != "classify.minRuntimeSeconds" && f.group != groupProtect {
+		if f.group != groupProtect {
 			continue
 		}
 		for _, rule := range b.compiler.GetRules(f.ref()) {
 			if !strings.HasPrefix(rule.Location.File, defaultsPrefix) {
-				warnings = append(warnings, problemAt(rule.Location, CodeContract, f.path()+": "+nothing, ""))
+				const instead = "not used by this version: classify.preemptible and minRuntimeSeconds say who may be displaced"
+				warnings = append(warnings, problemAt(rule.Location, CodeContract, f.path()+": "+instead, ""))
 				break
 			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.config.Classes)) {
-		if b.config.Classes[name].Preemptible != nil {
-			path := fieldPath{"classes", name, "preemptible"}
-			return append(warnings, b.inData(CodeContract, fieldProblem{path, path.String() + ": " + nothing, ""}))
 		}
 	}
 	return warnings
