@@ -32,6 +32,9 @@ func (t *Tree) localAvailable(at int) int64 {
 func (t *Tree) Available(n NodeID, p PairID) int64 {
 	at := t.at(n, p)
 	c := &t.cells[at]
+	if t.usage[at] == resource.Limit {
+		return -resource.Limit // so much or more: whoever is below has nothing left either
+	}
 	parent := t.nodes[n].parent
 	if parent == None {
 		return resource.Sub(c.subtree, t.usage[at])
