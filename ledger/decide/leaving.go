@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -17,12 +18,18 @@ const leavingMax = 10 * 60 * second
 // they hold is in the way now, and free later.
 type leaving struct {
 	entries []*book.Entry
-	awaited map[string]int // UID of whom they make room for → how many
+	awaited map[string]*awaited // by UID of whom they make room for
+}
+
+// awaited is what others were taken back for.
+type awaited struct {
+	going int // so many are not gone yet
+	room  []demand.Room
 }
 
 // openLeaving parts what is in use later from what is in use now.
 func (p *planner) openLeaving() {
-	p.leaving.awaited = map[string]int{}
+	p.leaving.awaited = map[string]*awaited{}
 	if p.AnybodysRoom {
 		return
 	}
@@ -41,7 +48,13 @@ func (p *planner) openLeaving() {
 			p.leaving.entries = append(p.leaving.entries, e)
 			n = 1
 		}
-		p.leaving.awaited[made.By] += n
+		by := p.leaving.awaited[made.By]
+		if by == nil {
+			by = &awaited{}
+			p.leaving.awaited[made.By] = by
+		}
+		by.going += n
+		by.room = made.Room
 	}
 }
 
@@ -73,14 +86,55 @@ func (p *planner) firstServed() {
 	}
 	slices.SortFunc(items, p.compare)
 	for _, it := range items {
-		counts := make([]int64, len(it.class.sets))
-		for i, s := range it.class.sets {
-			counts[i] = s.count
-		}
-		if a := p.assign(it, counts, nil); a.mode == fits {
+		if a := p.given(it, p.leaving.awaited[it.job.UID].room); a != nil {
 			p.start(it, a)
 		}
 	}
+}
+
+// room is what an assignment gives, for the record.
+func (c *class) room(a *assignment) []demand.Room {
+	var all []demand.Room
+	for set, got := range a.sets {
+		r := demand.Room{Count: got.count}
+		for part, at := range got.flavors {
+			r.Flavors = append(r.Flavors, c.sets[set].parts[part].offers[at].flavor)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// given is the assignment that room was made for, nil if it does not fit, or is
+// not what the Job asks for any more.
+func (p *planner) given(it *item, room []demand.Room) *assignment {
+	c := it.class
+	if len(room) != len(c.sets) {
+		return nil
+	}
+	a := &assignment{mode: fits}
+	for set, r := range room {
+		s := &c.sets[set]
+		if r.Count < s.least || r.Count > s.count || len(r.Flavors) != len(s.parts) {
+			return nil
+		}
+		got := chosen{count: r.Count}
+		for part, flavor := range r.Flavors {
+			at := slices.IndexFunc(s.parts[part].offers, func(o offer) bool { return o.flavor == flavor })
+			if at < 0 {
+				return nil
+			}
+			f := p.try(it, a, set, part, &got, at)
+			if f.mode != fits {
+				return nil
+			}
+			got.flavors = append(got.flavors, at)
+			p.take(it, a, set, part, &got, f)
+		}
+		got.machines = p.place(c, set, got.flavors)
+		a.sets = append(a.sets, got)
+	}
+	return a
 }
 
 // allows tells whether machines have room for pod sets, now or once those who are
@@ -99,7 +153,15 @@ func (p *planner) trial() *machines {
 	return t
 }
 
+// going is how many Jobs that were taken back for another are not gone yet.
+func (l *leaving) going(uid string) int {
+	if a := l.awaited[uid]; a != nil {
+		return a.going
+	}
+	return 0
+}
+
 // comes says that room is being made.
 func (p *planner) comes(it *item) reason.Reason {
-	return reason.RoomComes(p.leaving.awaited[it.job.UID])
+	return reason.RoomComes(p.leaving.going(it.job.UID))
 }

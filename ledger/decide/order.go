@@ -12,7 +12,7 @@ import (
 // tree each time.
 func (p *planner) inOrder(entries []*entry) func() *entry {
 	if p.Catalog.FairSharing.Enabled {
-		t := &tournament{planner: p, entries: map[quota.NodeID]*entry{}, left: entries}
+		t := &tournament{planner: p, entries: map[quota.NodeID]*entry{}, left: slices.Clone(entries)}
 		return t.next
 	}
 	slices.SortFunc(entries, func(a, b *entry) int {

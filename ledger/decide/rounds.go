@@ -209,12 +209,13 @@ func (p *planner) displace(e *entry) {
 	if p.mayNot(it, e.assignment) {
 		return
 	}
+	room := it.class.room(e.assignment)
 	for _, v := range e.victims {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
 			Job: v.entry.Job(), Reason: reason.Displaced(it.job.Key(), string(v.right)),
-			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now},
+			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now, Room: room},
 		})
 	}
 	it.tried = nil

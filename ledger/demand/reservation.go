@@ -60,6 +60,15 @@ type Preempted struct {
 	By    string `json:"by"`    // UID of the other
 	Right Right  `json:"right"` // that lets the other take its place
 	Time  int64  `json:"time"`  // unix nanoseconds
+	// Room is what the other is to get, for each of its pod sets.
+	Room []Room `json:"room,omitempty"`
+}
+
+// Room is the pods of a set and the flavor of each group of resources that it asks
+// for.
+type Room struct {
+	Count   int64    `json:"count"`
+	Flavors []string `json:"flavors"`
 }
 
 // Right is what lets one Job take the place of another.

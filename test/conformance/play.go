@@ -60,9 +60,9 @@ func play(c testCase) (outcome, error) {
 		return outcome{}, err
 	}
 	p := &player{world: w, options: asInTheCases(), preempted: map[string]bool{}}
-	out, last := outcome{}, decide.Result{}
+	out, last, idle := outcome{}, decide.Result{}, 0
 	for swept := true; swept; {
-		swept = false
+		swept, idle = false, 0
 		for more := true; more; {
 			if p.round >= mostRounds {
 				return out, fmt.Errorf("never settles: %d rounds that change something", mostRounds)
@@ -75,11 +75,16 @@ func play(c testCase) (outcome, error) {
 				out.firstAdmitted, out.firstPreempted = p.started(last), p.rights(last)
 			}
 			changed := len(last.Admit)+len(last.Suspend) > 0
+			if idle++; changed {
+				idle = 0
+			}
 			swept = swept || changed
 			more = changed
 			if last.Memory != nil { // else there was nothing to try
 				p.memory = last.Memory
-				more = more || p.memory.Untried()
+				// Some go on for ever from one flavor to the next and back; then nobody
+				// behind them gets a turn.
+				more = more || p.memory.Untried() && idle < 3*len(last.Waiting)
 			}
 		}
 		if p.memory != nil {
