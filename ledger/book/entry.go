@@ -16,6 +16,7 @@ type Entry struct {
 	observed *demand.Job
 	assumed  *assumption
 	evicted  *demand.Preempted // for whom it is being taken back
+	served   int64             // when it was taken back for a Job that has started since
 
 	form *Form // what a queued Job asks for
 	sets []set // what an admitted one was given
@@ -131,16 +132,17 @@ func (e *Entry) isQueued() bool {
 	return e.assumed == nil && j != nil && j.Suspended && !j.Finished && !j.Deleting
 }
 
-// MakesRoomFor is whom the Job was taken back for, nil if for nobody: until it is
-// admitted again.
+// MakesRoomFor is whom the Job was taken back for, nil if for nobody: until one of
+// the two is admitted.
 func (e *Entry) MakesRoomFor() *demand.Preempted {
-	if e.evicted != nil {
-		return e.evicted
+	made := e.evicted
+	if made == nil && e.isQueued() {
+		made = e.observed.Preempted
 	}
-	if e.isQueued() {
-		return e.observed.Preempted
+	if made == nil || made.Time == e.served {
+		return nil
 	}
-	return nil
+	return made
 }
 
 // UID of the Job.

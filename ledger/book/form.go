@@ -10,8 +10,9 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// chargeMax is the most that one Job is charged of anything: 8 PiB of memory.
-const chargeMax = int64(1) << 53
+// ChargeMax is the most that one Job is charged of anything: 8 PiB of memory. One
+// that asks for more never starts.
+const ChargeMax = int64(1) << 53
 
 // Form is what a queued Job asks for. Two Jobs whose keys are equal ask for the
 // same in the same places.
@@ -53,6 +54,9 @@ func (b *Book) reform(e *Entry) {
 	}
 	if is := e.isAdmitted(); is != was {
 		b.shiftRivals(e, is)
+		if is {
+			b.serve(e.uid)
+		}
 	}
 	if e.isQueued() {
 		e.form = b.formOf(e.observed)
@@ -61,6 +65,16 @@ func (b *Book) reform(e *Entry) {
 		delete(b.queued, e)
 	}
 	b.refresh(e)
+}
+
+// serve ends the keeping of room for a Job that has it now.
+func (b *Book) serve(uid string) {
+	for e := range b.leaving {
+		if made := e.MakesRoomFor(); made != nil && made.By == uid {
+			e.served = made.Time
+			delete(b.leaving, e)
+		}
+	}
 }
 
 // unform gives up the shapes an entry uses.

@@ -90,7 +90,7 @@ func (b *Book) looseAmount(e *Entry) resource.List {
 	}
 	larger := resource.Max(hold, may)
 	for name, n := range larger {
-		larger[name] = min(max(n, 0), chargeMax)
+		larger[name] = min(max(n, 0), ChargeMax)
 	}
 	return larger
 }
@@ -175,7 +175,7 @@ func (s *Snapshot) Running(queue string) []*Entry {
 }
 
 // Leaving is the Jobs that were taken back for others, or are being, by UID: until
-// they are admitted again.
+// one of the two is admitted.
 func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 
 // Resources is every resource that a node or pod has named, sorted.

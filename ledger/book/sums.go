@@ -125,9 +125,9 @@ func find(list []charge, key quota.Key) int {
 }
 
 func addCharge(list []charge, key quota.Key, n int64) []charge {
-	n = min(n, chargeMax)
+	n = min(n, ChargeMax)
 	if i := find(list, key); i >= 0 {
-		list[i].n = min(list[i].n+n, chargeMax)
+		list[i].n = min(list[i].n+n, ChargeMax)
 		return list
 	}
 	return append(list, charge{key, n})
@@ -161,7 +161,7 @@ func promisesOf(e *Entry) []promise {
 		here := min(bound, s.count)
 		bound -= here
 		if s.count > here {
-			promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(s.count-here, chargeMax)})
+			promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(s.count-here, ChargeMax)})
 		}
 	}
 	return promises

@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -69,6 +70,9 @@ func (p *planner) beyondPotential(c *class, pods int64, this *part, o *offer, su
 		most := int64(0)
 		if o.pairs[i] != quota.None {
 			most = p.tree.Potential(c.line.node, o.pairs[i])
+		}
+		if !p.HopelessBlock {
+			most = min(most, book.ChargeMax)
 		}
 		if asked > most {
 			return &reason.Quota{Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Nominal: most, Asked: asked}
