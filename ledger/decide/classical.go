@@ -30,6 +30,7 @@ func (p *planner) classicalTargets(c *claim) []target {
 	if len(all.list) == 0 {
 		return nil
 	}
+	p.watchMachines(c)
 	forbidden := !p.borrowsWithin(c)
 	var attempts []bool
 	switch {

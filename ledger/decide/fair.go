@@ -29,6 +29,7 @@ func (p *planner) fairTargets(c *claim) []target {
 	if len(all) == 0 {
 		return nil
 	}
+	p.watchMachines(c)
 	strategies := p.Catalog.FairSharing.Strategies
 	if len(strategies) == 0 {
 		strategies = []policies.ShareStrategy{policies.LessThanOrEqualToFinalShare, policies.LessThanInitialShare}

@@ -80,16 +80,24 @@ func (s shares) within(n quota.NodeID, pairs []quota.PairID) bool {
 // targets is whom a claim would displace: as few and as cheap as its rules find;
 // none if that would not be enough. The tree is as before afterwards.
 func (p *planner) targets(c *claim) []target {
-	if c.sets != nil && !p.QuotaOnly {
-		c.trial = p.trial()
-		for _, v := range p.evicted {
-			c.trial.free(v.entry, 1)
-		}
+	if !c.item.line.displaces {
+		return nil
 	}
 	if p.Catalog.FairSharing.Enabled {
 		return p.fairTargets(c)
 	}
 	return p.classicalTargets(c)
+}
+
+// watchMachines has a claim look at machines, too, if it is about any.
+func (p *planner) watchMachines(c *claim) {
+	if c.sets == nil || p.QuotaOnly {
+		return
+	}
+	c.trial = p.trial()
+	for _, v := range p.evicted {
+		c.trial.free(v.entry, 1)
+	}
 }
 
 // runningIn is the admitted Jobs of a queue.
