@@ -75,6 +75,7 @@ type standing struct {
 	of       string // the policies that this is of, the one in force and the shadow
 	holds    map[string]decide.HoldAnswer
 	busy     map[string]bool // in the hands of the writers
+	spared   map[decide.Displacement]spared
 }
 
 // New makes a loop.
@@ -93,6 +94,7 @@ func New(o Options) *Loop {
 			verdicts: map[string]decide.Outcome{},
 			holds:    map[string]decide.HoldAnswer{},
 			busy:     map[string]bool{},
+			spared:   map[decide.Displacement]spared{},
 		},
 		work:      make(chan func(context.Context), 4*inFlightMax),
 		writer:    apply.Writer{Client: o.Client},
@@ -215,11 +217,12 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 	if revision != nil {
 		// Of whom hold is not asked has a standing answer.
 		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), true
+		in.AskProtect, in.Protects = revision.HasProtect(), l.protects(now)
 	}
 	plan := decide.Plan(in)
 	began := l.Now() // what judging took is no reason to ask nobody
 	for range asksMax {
-		if len(plan.Asks) == 0 {
+		if len(plan.Asks)+len(plan.AskProtect) == 0 {
 			return plan
 		}
 		for _, uid := range plan.Asks {
@@ -228,12 +231,18 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 			}
 			in.Holds[uid] = l.askHold(ctx, revision, uid, plan, now)
 		}
+		for _, ask := range plan.AskProtect {
+			if l.Now().Sub(began) > askBudget {
+				break
+			}
+			in.Protects[ask.Displacement] = l.askProtect(ctx, revision, ask, now)
+		}
 		plan = decide.Plan(in)
 		if l.Now().Sub(began) > askBudget {
 			break
 		}
 	}
-	plan.More = plan.More || len(plan.Asks) > 0 // those stay held until they were asked about
+	plan.More = plan.More || len(plan.Asks)+len(plan.AskProtect) > 0 // those stay held until they were asked about
 	return plan
 }
 

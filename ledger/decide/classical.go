@@ -153,7 +153,7 @@ func (p *planner) inQueue(c *claim) []candidate {
 	l := c.item.line
 	var found []candidate
 	for _, v := range p.runningIn(l.node) {
-		if !v.gone && v.usesAny(c.needs) && may(l.queue.Preemption.WithinQueue, c.item, v) {
+		if !v.gone && v.usesAny(c.needs) && may(l.queue.Preemption.WithinQueue, c.item, v) && p.mayGo(c.item, v) {
 			found = append(found, candidate{victim: v, right: demand.InQueue, within: l.node})
 		}
 	}
@@ -186,6 +186,9 @@ func (p *planner) below(c *claim, at, visited, common quota.NodeID, owed bool) [
 func (p *planner) foreign(c *claim, v *victim, owed bool) (candidate, bool) {
 	preemption := c.item.line.queue.Preemption
 	if v.gone || !v.usesAny(c.needs) || !may(preemption.ReclaimWithinCohort, c.item, v) {
+		return candidate{}, false
+	}
+	if !p.mayGo(c.item, v) {
 		return candidate{}, false
 	}
 	f := candidate{victim: v, right: demand.InCohortReclamation}

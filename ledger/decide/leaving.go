@@ -86,6 +86,9 @@ func (p *planner) firstServed() {
 	}
 	slices.SortFunc(items, p.compare)
 	for _, it := range items {
+		if p.crowded(it.line) {
+			continue
+		}
 		if a := p.given(it, p.leaving.awaited[it.job.UID].room); a != nil {
 			p.start(it, a)
 		}

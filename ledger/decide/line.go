@@ -33,6 +33,12 @@ type line struct {
 	displaces, displacesToBorrow bool
 }
 
+// crowded tells whether a queue has as many Jobs as it may.
+func (p *planner) crowded(l *line) bool {
+	most := l.queue.MaxWorkloads
+	return most != nil && p.Snapshot.Admitted(l.name)+int64(len(l.started)) >= *most
+}
+
 // group is resources that get one flavor together.
 type group struct{ flavors []string }
 

@@ -30,6 +30,10 @@ type Input struct {
 	Holds map[string]HoldAnswer
 	// AskHold: ask for what hold says of whom Holds has no answer.
 	AskHold bool
+	// Protects are the answers to earlier questions whether a Job may make room for
+	// another; AskProtect: ask where there is none.
+	Protects   map[Displacement]ProtectAnswer
+	AskProtect bool
 	// Survey: tell what hold may read of every Job that waits, though it is not
 	// asked for; another policy is tried on it.
 	Survey bool
@@ -51,6 +55,21 @@ type Outcome struct {
 	Reason *reason.Reason
 }
 
+// Displacement is one Job that would make room for another, by UID.
+type Displacement struct{ Victim, By string }
+
+// ProtectAnswer is what protect said of one; nil Reason: it may be.
+type ProtectAnswer struct{ Reason *reason.Reason }
+
+// ProtectAsk is a displacement for which protect must be evaluated, with what it
+// may read of the victim.
+type ProtectAsk struct {
+	Displacement
+	Admitted  int64    // unix nanoseconds
+	Flavors   []string // that it runs on, sorted
+	Borrowing bool     // its queue uses more than its own of them
+}
+
 // HoldAnswer is what hold said of one Job; nil Reason: it may start.
 type HoldAnswer struct{ Reason *reason.Reason }
 
@@ -64,6 +83,9 @@ type Result struct {
 	// Asks are the UIDs for which hold must be evaluated before the plan can go
 	// on (only when Input.AskHold is set).
 	Asks []string
+	// AskProtect are the displacements that must be asked about before the plan can
+	// go on (only when Input.AskProtect is set).
+	AskProtect []ProtectAsk
 	// AskUsage and AskCapacity are what hold may read of the state at the place
 	// of each ask: those admitted or asked for before it count as running. In a
 	// survey, others that wait have the state at the end of the plan.

@@ -10,6 +10,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -211,4 +212,54 @@ func TestWhoMayNotBeTakenBack(t *testing.T) {
 // tagged is a pod that says whom to charge, as an admission writes it.
 func tagged(queue string) func(*supply.Pod) {
 	return func(p *supply.Pod) { p.Queue, p.Flavors = queue, map[string]string{"pods": "gpu", gpu: "gpu"} }
+}
+
+func TestARuleKeepsAJobFromMakingRoom(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("dear", 2, 2, in("red")), "n1")
+	w.runs(w.job("cheap", 2, 2, in("red")), "n2")
+	w.job("owner", 2, 2, in("blue"))
+	w.in.AskProtect, w.in.Now = true, start+60*second
+	r := w.plan()
+	want := []decide.ProtectAsk{{
+		Displacement: decide.Displacement{Victim: "uid-cheap", By: "uid-owner"}, Admitted: start + 2*second,
+		Flavors: []string{"gpu"}, Borrowing: true,
+	}}
+	if diff := cmp.Diff(want, r.AskProtect); diff != "" || len(r.Suspend) > 0 {
+		t.Fatalf("takes back %v before it has asked; asks (-want +got):\n%s", r.Suspend, diff)
+	}
+	kept := &reason.Reason{Code: reason.HeldByPolicy, Message: "not now", Until: start + 90*second}
+	w.in.Protects = map[decide.Displacement]decide.ProtectAnswer{want[0].Displacement: {Reason: kept}}
+	r = w.plan()
+	if len(r.AskProtect) != 1 || r.AskProtect[0].Victim != "uid-dear" || r.WakeAt != kept.Until {
+		t.Errorf("then it asks about %v and wakes at %d", r.AskProtect, r.WakeAt)
+	}
+	w.in.Protects[decide.Displacement{Victim: "uid-dear", By: "uid-owner"}] = decide.ProtectAnswer{}
+	r = w.plan()
+	if len(r.AskProtect) > 0 || len(r.Suspend) != 1 || r.Suspend[0].Job.Name != "dear" {
+		t.Errorf("asks %v, takes back %v", r.AskProtect, r.Suspend)
+	}
+	w.in.Protects[decide.Displacement{Victim: "uid-dear", By: "uid-owner"}] = decide.ProtectAnswer{Reason: kept}
+	if r = w.plan(); len(r.Suspend)+len(r.AskProtect)+len(r.Admit) > 0 {
+		t.Errorf("with all of them kept it asks %v, takes back %v", r.AskProtect, r.Suspend)
+	}
+}
+
+func TestAQueueHasNoMoreJobsThanItMay(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	most, q := int64(2), queue(4)
+	q.MaxWorkloads = &most
+	w.catalog.Queues["research"] = q
+	w.runs(w.job("first", 1, 1), "n1")
+	w.job("second", 1, 1)
+	w.job("third", 1, 1)
+	r := w.plan()
+	if diff := cmp.Diff([]string{"second"}, started(r)); diff != "" {
+		t.Error(diff)
+	}
+	want := map[string]string{"third": "WaitingForQuota: research runs as many Jobs as it may at once (maxWorkloads: 2)"}
+	if diff := cmp.Diff(want, said(r)); diff != "" {
+		t.Error(diff)
+	}
 }

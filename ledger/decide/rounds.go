@@ -83,8 +83,11 @@ func (p *planner) nominate() []*entry {
 }
 
 func (p *planner) nominateOne(it *item) *entry {
-	e := &entry{item: it}
+	e := &entry{item: it, assignment: &assignment{}}
 	it.from = it.tried
+	if p.crowded(it.line) {
+		return e
+	}
 	counts := make([]int64, len(it.class.sets))
 	fill := func(spared, all int64) {
 		for i, s := range it.class.sets {
@@ -207,6 +210,10 @@ func (p *planner) still(e *entry) bool {
 func (p *planner) displace(e *entry) {
 	it := e.item
 	if p.mayNot(it, e.assignment) {
+		return
+	}
+	if p.askProtect(e) {
+		p.keep(it, e.assignment)
 		return
 	}
 	room := it.class.room(e.assignment)

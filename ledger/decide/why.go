@@ -88,6 +88,9 @@ func (p *planner) lacks(c *class, from tried) []reason.Reason {
 		return c.never
 	}
 	var found []reason.Reason
+	if p.crowded(c.line) {
+		found = append(found, reason.FullQueue(c.line.name, *c.line.queue.MaxWorkloads))
+	}
 	a := &assignment{mode: fits}
 	for set := range c.sets {
 		got := chosen{count: c.sets[set].count}

@@ -21,6 +21,11 @@ func NoQuota(q Quota) Reason {
 		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Left)))}
 }
 
+// FullQueue is that the queue has as many Jobs as it may.
+func FullQueue(queue string, most int64) Reason {
+	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s runs as many Jobs as it may at once (maxWorkloads: %d)", queue, most)}
+}
+
 // About tells whether a message that NoQuota made is about this row, with
 // whatever numbers.
 func (q Quota) About(message string) bool {

@@ -23,7 +23,7 @@ const askedMax = 512
 // writes to what it points at any more.
 type Asked struct {
 	Revision *engine.Revision
-	// Entrypoint: classify, mutate, deny, warn or hold.
+	// Entrypoint: classify, mutate, deny, warn, hold or protect.
 	Entrypoint string
 	Input      *policies.Input
 	Verdict    policies.Verdict
@@ -215,6 +215,8 @@ func differences(ctx context.Context, shadow *engine.Revision, a Asked) []differ
 		reasons, err = shadow.Warn(ctx, a.Input)
 	case "hold":
 		reasons, err = shadow.Hold(ctx, a.Input)
+	case "protect":
+		reasons, err = shadow.Protect(ctx, a.Input)
 	}
 	switch {
 	case err != nil && a.Err != nil:

@@ -63,7 +63,7 @@ func badSharing() []badBundle {
 		{"a resource in two groups", aQueue("quota: {}", "groups: [{resources: [cpu], flavors: [a]}, {resources: [cpu], flavors: [b]}]")},
 		{"a quota outside of its group", aQueue("quota: {b: {cpu: 4}}", "groups: [{resources: [cpu], flavors: [a]}]")},
 		{"an empty group", aQueue("quota: {}", "groups: [{resources: [], flavors: []}]")},
-		{"a number of workloads that nobody would keep to", aQueue("quota: {}", "maxWorkloads: 4")},
+		{"less than no workloads", aQueue("quota: {}", "maxWorkloads: -1")},
 		{"a budget that nobody would keep to", aQueue("quota: {}", "budget: {hours: {nvidia.com/gpu: 100}, period: month}")},
 		{"a budget over an unknown period", aQueue("quota: {}", "budget: {hours: {nvidia.com/gpu: 100}, period: moth}")},
 		{"a class that is perhaps preemptible", withCohorts("classes: {urgent: {priority: 5, preemptible: maybe}}")},

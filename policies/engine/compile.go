@@ -189,7 +189,6 @@ func (b *build) compile(context.Context) []Problem {
 	config, _ := b.configValue()
 	known, _ := config.(map[string]any)
 	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
-	b.warnings = append(b.warnings, b.unusedRules()...)
 	clashes, doubts := checkComparisons(b.compiler, known["custom"])
 	problems, b.warnings = append(problems, clashes...), append(b.warnings, doubts...)
 	wrong, doubtful := checkCodes(b.compiler)

@@ -15,6 +15,9 @@ func (r *Revision) HasDeny() bool { return r.has(groupDeny) }
 // HasWarn says whether any rule can warn.
 func (r *Revision) HasWarn() bool { return r.has(groupWarn) }
 
+// HasProtect says whether any rule can keep a workload from making room.
+func (r *Revision) HasProtect() bool { return r.has(groupProtect) }
+
 // HasMutate says whether any rule can change a workload.
 func (r *Revision) HasMutate() bool { return r.has(groupMutate) }
 

@@ -118,6 +118,15 @@ func (r *Revision) Hold(ctx context.Context, in *policies.Input) ([]policies.Rea
 	return r.reasons(ctx, groupHold, in)
 }
 
+// Protect says why a workload that runs must not make room for another; in.Workload
+// is the victim's.
+func (r *Revision) Protect(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+	if in.Victim == nil || in.Incoming == nil {
+		return nil, fmt.Errorf("evaluating %s: it takes two to be displaced", groupProtect)
+	}
+	return r.reasons(ctx, groupProtect, in)
+}
+
 // nothing is the answer where no rule can have anything to say: it costs nothing,
 // and is recorded as any other, so that policies with such rules can be tried on it.
 func (r *Revision) nothing(ctx context.Context, group string, in *policies.Input) ([]policies.Reason, error) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/holdshort/holdshort/policies"
 )
@@ -61,9 +60,6 @@ func queueFeatures(q policies.Queue) []queueFeature {
 
 // unsupportedLimits refuses limits that nobody would keep.
 func (v *validator) unsupportedLimits(path fieldPath, q policies.Queue) {
-	if q.MaxWorkloads != nil {
-		v.fail(path.with("maxWorkloads"), "a hold rule; input.usage.running counts what the user runs in the queue", "not supported by this version yet")
-	}
 	if len(q.Budget.Hours) > 0 {
 		v.fail(path.with("budget"), "a quota, and leave the budget out", "not supported by this version yet")
 	}
@@ -84,24 +80,6 @@ func (v *validator) unsupportedConversions(said map[string]bool) {
 		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for what is converted are held")
 		said["resources.conversions"] = true
 	}
-}
-
-// unusedRules are those that nobody asks yet.
-func (b *build) unusedRules() []Problem {
-	var warnings []Problem
-	for _, f := range contract() {
-		if f.group != groupProtect {
-			continue
-		}
-		for _, rule := range b.compiler.GetRules(f.ref()) {
-			if !strings.HasPrefix(rule.Location.File, defaultsPrefix) {
-				const instead = "not used by this version: classify.preemptible and minRuntimeSeconds say who may be displaced"
-				warnings = append(warnings, problemAt(rule.Location, CodeContract, f.path()+": "+instead, ""))
-				break
-			}
-		}
-	}
-	return warnings
 }
 
 // unsupportedKinds: Jobs queue and nothing else does.

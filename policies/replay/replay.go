@@ -59,7 +59,7 @@ func Run(ctx context.Context, records io.Reader, policy *engine.Revision) (*Repo
 	if err != nil {
 		return nil, err
 	}
-	for _, entrypoint := range []string{"classify", "deny", "hold", "mutate", "warn"} {
+	for _, entrypoint := range []string{"classify", "deny", "hold", "mutate", "protect", "warn"} {
 		if !asked[entrypoint] && policy.HasOwn(entrypoint) {
 			report.Untried = append(report.Untried, entrypoint)
 		}
