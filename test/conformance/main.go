@@ -35,7 +35,11 @@ func run(dir string, live bool, out io.Writer) (int, error) {
 	for _, c := range all {
 		if found := c.run(); len(found) > 0 {
 			failed++
-			fmt.Fprintf(out, "%s: %s\n", c.name, strings.Join(found, "; "))
+			why := ""
+			if known := known()[c.name]; known != "" {
+				why = " (known: " + known + ")"
+			}
+			fmt.Fprintf(out, "%s: %s%s\n", c.name, strings.Join(found, "; "), why)
 		}
 	}
 	_, err = fmt.Fprintf(out, "%d passed, %d failed\n", len(all)-failed, failed)
