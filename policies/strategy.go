@@ -11,7 +11,7 @@ const (
 	Backfill Strategy = "Backfill"
 )
 
-// Strict says whether a workload that waits for room blocks those behind it. A
-// queue that may only be overtaken without harm is strict as long as nobody
-// knows what does no harm.
+// Strict says whether a workload that waits for room blocks those behind it. In a
+// queue that may only be overtaken without harm, it does so where nobody knows
+// what does no harm.
 func (q Queue) Strict() bool { return q.Strategy == StrictFIFO || q.Strategy == Backfill }

@@ -20,6 +20,7 @@ type planner struct {
 	evicted  []*victim // in this round
 	leaving  leaving
 	borrowed []lent // in this round: kept for who can't displace anybody
+	bookings []*booking
 	memory   *Memory
 	moved    bool    // a Job was put aside in this round
 	ordered  bool    // some verdict has an order of its own
@@ -73,11 +74,10 @@ func (p *planner) use(it *item, a *assignment) {
 func (p *planner) keep(it *item, a *assignment) {
 	p.tree.addAll(it.line.node, a.uses)
 	if !p.QuotaOnly {
-		for _, s := range a.sets {
-			p.machines.promise(s.machines.shape, s.count, s.machines.verified)
-		}
+		p.machines.promiseAll(a.sets)
 	}
-	it.state, it.taken = kept, a.uses
+	p.crowdBookings(it, a)
+	it.state, it.taken, it.given = kept, a.uses, a.sets
 	it.line.started = append(it.line.started, it)
 }
 

@@ -27,11 +27,16 @@ type line struct {
 	node    quota.NodeID
 	groups  []group
 	groupOf map[string]int // resource → group
+	booked  bool           // its first Job that does not fit has its room booked
 	missing string         // a flavor of it that the policy does not have
 	// displaces: it has some right to take others' place; displacesToBorrow: also
 	// for more than is its own.
 	displaces, displacesToBorrow bool
 }
+
+// backfills: who is behind the first Job that waits may go before it, where that
+// does not make it wait longer.
+func (l *line) backfills() bool { return l.queue.Strategy == policies.Backfill }
 
 // crowded tells whether a queue has as many Jobs as it may.
 func (p *planner) crowded(l *line) bool {
@@ -58,6 +63,7 @@ type item struct {
 	skipped bool            // others were before it in this round
 	lends   bool            // keeps room of its queue while it can displace nobody
 	taken   []use           // what it was given of quota
+	given   []chosen        // and where
 	found   []reason.Reason // why it is held, whatever is free
 }
 

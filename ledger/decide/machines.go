@@ -58,6 +58,20 @@ func (m *machines) promise(s *fit.Shape, pods int64, firm bool) {
 	m.promises[i].Firm = m.promises[i].Firm || firm
 }
 
+// promiseAll counts the pods of a Job.
+func (m *machines) promiseAll(sets []chosen) {
+	for i := range sets {
+		m.promise(sets[i].machines.shape, sets[i].count, sets[i].machines.verified)
+	}
+}
+
+// unpromise takes back what was promised before.
+func (m *machines) unpromise(s *fit.Shape, pods int64) {
+	if i, ok := m.index[s]; ok {
+		m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, pods))
+	}
+}
+
 func (m *machines) promised(s *fit.Shape) int64 {
 	if i, ok := m.index[s]; ok {
 		return m.promises[i].Pods

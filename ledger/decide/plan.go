@@ -123,6 +123,9 @@ type Waiting struct {
 	Key   string // namespace/name
 	Queue string // where the policy put it; empty if that is not known
 	Rank  int    // 1 is the head of its queue; 0: not in line
+	// StartBy is when it starts at the latest, unless somebody of higher rank comes;
+	// 0 where that is not known.
+	StartBy int64
 	// Priority and Order it was ranked by.
 	Priority int64
 	Reason   reason.Reason

@@ -29,6 +29,7 @@ func (p *planner) reportLine(l *line) {
 		}
 		a := p.why(it)
 		w := it.waiting(a)
+		w.StartBy = p.startBy(it)
 		if !a.parked {
 			rank++
 			w.Rank = rank

@@ -172,10 +172,16 @@ func (p *planner) processOne(e *entry) {
 		p.park(it)
 	case slices.ContainsFunc(e.victims, func(v target) bool { return v.gone }), !p.still(e):
 		it.skipped = true // its turn comes again in the next round
-	case e.mode == fits:
-		p.start(it, e.assignment)
 	default:
-		p.displace(e)
+		if b := p.delays(e); b != nil {
+			it.found = append(it.found, reason.WouldDelay(b.head.job.Key(), b.at))
+			return
+		}
+		if e.mode == fits {
+			p.start(it, e.assignment)
+		} else {
+			p.displace(e)
+		}
 	}
 }
 
@@ -295,9 +301,11 @@ func (p *planner) park(it *item) {
 	if it.class.failed == nil {
 		it.class.failed = it
 	}
-	if it.line.strict && p.blocks(it) {
-		it.line.stopped = it
-		return
+	if it.line.strict && !it.line.booked && p.blocks(it) {
+		if it.line.booked = it.line.backfills() && p.bookFor(it); !it.line.booked {
+			it.line.stopped = it
+			return
+		}
 	}
 	it.parked, p.moved = true, true
 	if !p.OneRound {

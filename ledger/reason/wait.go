@@ -3,6 +3,7 @@ package reason
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // The constructors below are why a sound Job waits, each with its numbers.
@@ -146,6 +147,13 @@ func TooSmallMachines(flavor string, asked, fits int64, matching int) Reason {
 // InLine is that a Job before it in a strict queue does not fit.
 func InLine(queue, head string) Reason {
 	return Reason{Code: BehindOthers, Message: fmt.Sprintf("%s is strict about order, and %s is before it and does not fit yet", queue, head)}
+}
+
+// WouldDelay is that it would fit, but keep a Job before it from starting when it
+// can.
+func WouldDelay(head string, at int64) Reason {
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("it would be in the way of %s, which starts at %s at the latest. "+
+		"Try: a shorter spec.activeDeadlineSeconds, if that is true of it", head, time.Unix(0, at).UTC().Format(time.RFC3339))}
 }
 
 // NextRound is that so many started at once that its turn comes a moment later.

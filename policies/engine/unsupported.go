@@ -53,7 +53,6 @@ type queueFeature struct {
 
 func queueFeatures(q policies.Queue) []queueFeature {
 	return []queueFeature{
-		{q.Strategy == policies.Backfill, "strategy", "Backfill is as StrictFIFO, since nobody knows when a Job will end"},
 		{q.RecoveryTimeoutSeconds > 0, "recoveryTimeoutSeconds", "a Job that lost pods is left to the Job controller"},
 	}
 }

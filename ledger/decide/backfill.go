@@ -1,0 +1,174 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// booking is room at a known moment for the head of a line that is backfilled:
+// everything as it will be then, with the head in it. Nobody behind the head may
+// take so much of it that the head would not fit.
+type booking struct {
+	head     *item
+	gets     *assignment
+	at       int64 // unix nanoseconds, at the latest
+	tree     shares
+	machines *machines
+}
+
+// end is a moment at which a Job that runs is over for certain.
+type end struct {
+	at    int64
+	entry *book.Entry
+}
+
+// endOf is when a Job is over for certain if it starts at a moment; 0 if nobody
+// knows. The Job controller ends it at its deadline.
+func endOf(j *demand.Job, start int64) int64 {
+	if j == nil || j.Policy == nil || j.Policy.ActiveDeadlineSec <= 0 {
+		return 0
+	}
+	return resource.Add(start, resource.Mul(second, j.Policy.ActiveDeadlineSec))
+}
+
+// ends is when the Jobs that run are over, as far as it is known, in that order.
+func (p *planner) ends() []end {
+	var all []end
+	for _, l := range p.order {
+		if l.name == "" {
+			continue
+		}
+		for _, e := range p.Snapshot.Running(l.name) {
+			if at := endOf(e.Subject(), e.Reservation().Time); at > 0 {
+				all = append(all, end{max(at, p.Now), e})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b end) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.entry.UID(), b.entry.UID()))
+	})
+	return all
+}
+
+// bookFor finds the moment at which a Job that does not fit will, since others are
+// over, and books its room there; false if that is not known.
+func (p *planner) bookFor(it *item) bool {
+	later := *p
+	later.tree, later.machines = shares{p.tree.Clone()}, p.trial()
+	later.now, later.leaving, later.evicted = later.tree, leaving{}, nil
+	for _, kept := range p.borrowed {
+		later.tree.removeAll(kept.node, kept.uses)
+	}
+	counts := make([]int64, len(it.class.sets))
+	for i, s := range it.class.sets {
+		counts[i] = s.count
+	}
+	for _, e := range p.changes() {
+		e.happen(&later)
+		a := later.assign(it, counts, nil)
+		if a.mode == fits {
+			later.tree.addAll(it.line.node, a.uses)
+			later.machines.promiseAll(a.sets)
+			p.bookings = append(p.bookings, &booking{it, a, e.at, later.tree, later.machines})
+			return true
+		}
+	}
+	return false
+}
+
+// change is what will be otherwise from a moment on.
+type change struct {
+	at     int64
+	happen func(later *planner)
+}
+
+// changes is what is known of what will be, in order of time: Jobs end that run or
+// that this plan lets go, and those start and end that have booked before.
+func (p *planner) changes() []change {
+	var all []change
+	for _, e := range p.ends() {
+		all = append(all, change{e.at, func(later *planner) {
+			e.entry.EachCharge(func(k quota.Key, n int64) {
+				node, pair := later.tree.Queue(k.Queue), later.tree.Pair(k.Flavor, k.Resource)
+				if node != quota.None && pair != quota.None {
+					later.tree.Remove(node, pair, n)
+				}
+			})
+			later.machines.free(e.entry, 1)
+		}})
+	}
+	for _, l := range p.order {
+		for _, it := range l.started {
+			if at := endOf(it.job, p.Now); it.state == admitted && at > 0 {
+				all = append(all, change{at, func(later *planner) { later.end(it.line.node, it.taken, it.given) }})
+			}
+		}
+	}
+	for _, b := range p.bookings {
+		node := b.head.line.node
+		all = append(all, change{b.at, func(later *planner) {
+			later.tree.addAll(node, b.gets.uses)
+			later.machines.promiseAll(b.gets.sets)
+		}})
+		if at := endOf(b.head.job, b.at); at > 0 {
+			all = append(all, change{at, func(later *planner) { later.end(node, b.gets.uses, b.gets.sets) }})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// end takes out a Job of which only promises count yet.
+func (p *planner) end(n quota.NodeID, uses []use, sets []chosen) {
+	p.tree.removeAll(n, uses)
+	for i := range sets {
+		p.machines.unpromise(sets[i].machines.shape, sets[i].count)
+	}
+}
+
+// delays is the booking that an entry would be in the way of, nil if it would not:
+// one that ranks before it, that is not over by then, and that does not fit beside.
+func (p *planner) delays(e *entry) *booking {
+	over := endOf(e.job, p.Now)
+	for _, b := range p.bookings {
+		if b.head == e.item || p.compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
+			continue
+		}
+		if !b.tree.fits(e.line.node, e.uses) || !p.QuotaOnly && !b.machines.allow(e.sets) {
+			return b
+		}
+	}
+	return nil
+}
+
+// crowdBookings counts a Job that starts in every booking that it outlasts.
+func (p *planner) crowdBookings(it *item, a *assignment) {
+	over := endOf(it.job, p.Now)
+	for _, b := range p.bookings {
+		if b.head == it || over > 0 && over <= b.at {
+			continue
+		}
+		b.tree.addAll(it.line.node, a.uses)
+		b.machines.promiseAll(a.sets)
+	}
+}
+
+// startBy is the moment at which a Job starts at the latest, as things are; 0 if
+// that is not known, or if others are before it that may take what they like.
+func (p *planner) startBy(it *item) int64 {
+	at := slices.IndexFunc(p.bookings, func(b *booking) bool { return b.head == it })
+	if at < 0 {
+		return 0
+	}
+	for _, l := range p.order {
+		if i := slices.IndexFunc(l.items, func(it *item) bool { return it.state != admitted }); i >= 0 && p.compare(l.items[i], it) < 0 {
+			return 0
+		}
+	}
+	return p.bookings[at].at
+}

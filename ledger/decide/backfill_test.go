@@ -1,0 +1,163 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/policies"
+)
+
+func within(seconds int64) func(*demand.Job) {
+	return func(j *demand.Job) { j.Policy = &policies.Workload{ActiveDeadlineSec: seconds} }
+}
+
+// backfilled has 4 GPUs on one node, half of them in use for 100 s.
+func backfilled(t testing.TB) *world {
+	w := newWorld(t)
+	q := queue(4)
+	q.Strategy = policies.Backfill
+	w.catalog.Queues["research"] = q
+	other := queue(4)
+	w.catalog.Queues["other"] = other
+	w.node("n1", 4)
+	w.runs(w.job("runs", 2, 1, within(100)), "n1")
+	w.in.Now = start + 10*second
+	return w
+}
+
+func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
+	const at = " at the latest. Try: a shorter spec.activeDeadlineSeconds, if that is true of it"
+	head := "WaitingForQuota: research uses 2 of 4 nvidia.com/gpu on gpu; 4 asked, 2 left"
+	for _, c := range []struct {
+		name   string
+		given  func(*world)
+		starts []string
+		waits  map[string]string
+	}{
+		{"one that is over by then", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("short", 1, 1, within(90))
+		}, []string{"short"}, map[string]string{"big": head}},
+		{"not one that is not", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("long", 1, 1, within(92))
+		}, []string{}, map[string]string{"big": head, "long": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		{"nor one of which nobody knows when it ends", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("endless", 1, 1)
+		}, []string{}, map[string]string{"big": head, "endless": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		{"but one that the head leaves room for", func(w *world) {
+			w.job("three", 3, 1)
+			w.job("beside", 1, 1)
+			w.job("too much", 1, 1)
+		}, []string{"beside"}, map[string]string{
+			"three":    "WaitingForQuota: research uses 3 of 4 nvidia.com/gpu on gpu; 3 asked, 1 left",
+			"too much": "BehindOthers: it would be in the way of team/three, which starts at 1970-01-01T00:18:21Z" + at,
+		}},
+		{"in another queue, too", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("stranger", 1, 1, in("other"))
+		}, []string{}, map[string]string{"big": head, "stranger": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		{"whoever ranks before it does as he likes", func(w *world) {
+			w.job("big", 4, 1)
+			w.ranked(w.job("important", 2, 1, in("other")), 1)
+		}, []string{"important"}, map[string]string{
+			"big": "WaitingForQuota: research uses 2 of 4 nvidia.com/gpu on gpu; 4 asked, 2 left",
+		}},
+		{"nobody, where it is not known when the head can start", func(w *world) {
+			w.runs(w.job("endless", 1, 1), "n1")
+			w.in.Now = start + 10*second
+			w.job("big", 4, 1)
+			w.job("short", 1, 1, within(1))
+		}, []string{}, map[string]string{
+			"big":   "WaitingForQuota: research uses 3 of 4 nvidia.com/gpu on gpu; 4 asked, 1 left",
+			"short": "BehindOthers: research is strict about order, and team/big is before it and does not fit yet",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := backfilled(t)
+			c.given(w)
+			r := w.plan()
+			if diff := cmp.Diff(c.starts, started(r)); diff != "" {
+				t.Errorf("who starts (-want +got):\n%s", diff)
+			}
+			waits := said(r)
+			if _, asked := c.waits["big"]; asked && len(r.Admit) > 0 {
+				waits["big"] = c.waits["big"] // its numbers are those after the plan
+			}
+			if diff := cmp.Diff(c.waits, waits); diff != "" {
+				t.Errorf("who waits and why (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNothingDelaysTheHead plays whole clusters in which every Job runs as long as
+// it may: who was once told when it starts at the latest, starts by then.
+func TestNothingDelaysTheHead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, 2)
+		c.pods = nil // nobody comes who does not queue
+		for _, j := range c.jobs {
+			j.Policy = &policies.Workload{ActiveDeadlineSec: rapid.Int64Range(1, 9).Draw(t, "runs for")}
+			if rapid.IntRange(0, 5).Draw(t, "says so") == 0 {
+				j.Policy = nil
+			}
+		}
+		for name, q := range c.catalog.Queues {
+			q.Strategy = policies.Backfill
+			c.catalog.Queues[name] = q
+		}
+		b := c.book(nil)
+		promised, ends := map[string]int64{}, map[string]int64{}
+		for now := start; now < start+1000*second; now += second {
+			endJobs(b, c.jobs, ends, now)
+			in := c.input(b)
+			in.Now = now
+			r := decide.Plan(in)
+			for _, a := range r.Admit {
+				if by := promised[a.Job.UID]; by > 0 && now > by {
+					t.Fatalf("%s starts at %d, and was to start by %d", a.Job.Name, (now-start)/second, (by-start)/second)
+				}
+				running := *a.Job
+				running.Suspended, running.Reservation = false, &a.Reservation
+				b.SetJob(&running)
+				if a.Job.Policy != nil {
+					ends[a.Job.UID] = now + a.Job.Policy.ActiveDeadlineSec*second
+				}
+			}
+			for _, w := range r.Waiting {
+				if by := promised[w.UID]; by > 0 && now >= by {
+					t.Fatalf("%s waits at %d, and was to start by %d: %s", w.Key, (now-start)/second, (by-start)/second, w.Reason.Message)
+				}
+				if w.StartBy > 0 && (promised[w.UID] == 0 || w.StartBy < promised[w.UID]) {
+					promised[w.UID] = w.StartBy
+				}
+			}
+			if len(ends) == 0 {
+				return
+			}
+		}
+		t.Fatal("it never ends: " + fmt.Sprint(ends))
+	})
+}
+
+func endJobs(b *book.Book, jobs []*demand.Job, ends map[string]int64, now int64) {
+	for uid, at := range ends {
+		if at > now {
+			continue
+		}
+		delete(ends, uid)
+		i := slices.IndexFunc(jobs, func(j *demand.Job) bool { return j.UID == uid })
+		over := *jobs[i]
+		over.Finished, over.Suspended = true, false
+		b.SetJob(&over)
+	}
+}
