@@ -188,6 +188,32 @@ func TestTheShadowIsAskedForHoldThoughThePolicyInForceHasNoSuchRule(t *testing.T
 	b.wantAdmitted(map[string]bool{"before": true, "after": true})
 }
 
+const urgent = `package holdshort.policy
+
+mutate.labels["team.example/urgent"] := "yes"
+
+hold contains {"code": "ops.example/Calm", "message": "not urgent"} if not input.workload.labels["team.example/urgent"]
+
+deny contains {"code": "ops.example/Calm", "message": "not urgent"} if not input.workload.labels["team.example/urgent"]
+
+classify.priority := 7 if input.workload.labels["team.example/urgent"] else := 0
+`
+
+func TestTheShadowJudgesWhatWaitsByWhatItGivesIt(t *testing.T) {
+	b := withShadow(t, map[string]string{"urgent.rego": urgent})
+	b.create("waits", 1)
+	b.step()
+	b.eventually("priority and labels differ", func() bool { return b.differing("priority") == 1 && b.differing("mutate") == 1 })
+	b.create("next", 9) // after it, all that was said of the first is compared
+	b.step()
+	b.eventually("so they do of the next Job", func() bool { return b.differing("priority") == 2 })
+	for _, kind := range []string{"deny", "hold"} {
+		if got := b.differing(kind); got != 0 {
+			t.Errorf("%.0f answers of %s differ, though the shadow gives each Job what its rule asks for", got, kind)
+		}
+	}
+}
+
 func TestWhatHoldWasAskedIsRecordedThoughThePolicyHasNoSuchRule(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
 	var asked []string

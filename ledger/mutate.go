@@ -44,6 +44,15 @@ func (l *Loop) mutate(ctx context.Context, revision *engine.Revision, t *tracked
 	}
 }
 
+// givenByShadow is for the shadow, which judges a Job that waits by what it gives it
+// itself.
+func (l *Loop) givenByShadow(t *tracked) policies.Given {
+	if l.Shadow.Revision() == nil || !t.job.Suspended {
+		return nil
+	}
+	return l.given(t)
+}
+
 // mutated is what mutate said of a Job, errors included, and of what it did: it is
 // not asked again about the same.
 type mutated struct {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
@@ -71,7 +70,7 @@ func (l *Loop) live(t *tracked) rollout.Live {
 		Verdict: t.verdict.Verdict,
 	}
 	if t.job.Suspended {
-		l.unmutated(t, &live)
+		live.Given = l.given(t)
 	}
 	if why := t.verdict.Reason; why != nil {
 		live.Fails, live.Denied = why.Code == reason.PolicyError, why.Code == reason.DeniedByPolicy
@@ -83,17 +82,18 @@ func (l *Loop) live(t *tracked) rollout.Live {
 	return live
 }
 
-// unmutated adds the Job as its user wrote it, and with whatever else may be made of it.
-func (l *Loop) unmutated(t *tracked, live *rollout.Live) {
-	written, env, ns := intake.AsWritten(t.raw), l.still(t), live.Input.Namespace
-	input := func(job *batchv1.Job) (*policies.Input, func() (map[string]any, error)) {
-		return &policies.Input{Workload: intake.Job(job, env).Policy, Namespace: ns},
-			func() (map[string]any, error) { return intake.RawJob(job) }
-	}
-	live.Written, live.RawWritten = input(written)
-	live.Given = func(m policies.Mutation) (*policies.Input, func() (map[string]any, error)) {
-		given, _ := intake.Mutate(written, m)
-		return input(given)
+// given is for use outside of the loop.
+func (l *Loop) given(t *tracked) policies.Given {
+	raw, env, ns := t.raw, l.still(t), l.namespace(t.raw.Namespace)
+	return func(m policies.Mutation, wantsRaw bool) (*policies.Input, error) {
+		given, _ := intake.Mutate(intake.AsWritten(raw), m)
+		in := &policies.Input{Workload: intake.Job(given, env).Policy, Namespace: &ns}
+		if !wantsRaw {
+			return in, nil
+		}
+		var err error
+		in.Job, err = intake.RawJob(given)
+		return in, err
 	}
 }
 

@@ -77,8 +77,11 @@ func TestACandidateIsGivenWhatWaitsAsItsUserWroteItAndAsItWouldBe(t *testing.T) 
 			}
 			continue
 		}
-		given, raw := live.Given(other)
-		object, err := raw()
+		written, err := live.Given(policies.Mutation{}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given, err := live.Given(other, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +90,8 @@ func TestACandidateIsGivenWhatWaitsAsItsUserWroteItAndAsItWouldBe(t *testing.T) 
 			Selector            map[string]string
 		}
 		want := carried{"", "candidate", "candidate", map[string]string{"disk": "nvme"}}
-		got := carried{live.Written.Workload.Labels["by"], given.Workload.Labels["by"],
-			object["metadata"].(map[string]any)["labels"].(map[string]any)["by"], given.Workload.PodSets[0].NodeSelector}
+		got := carried{written.Workload.Labels["by"], given.Workload.Labels["by"],
+			given.Job["metadata"].(map[string]any)["labels"].(map[string]any)["by"], given.Workload.PodSets[0].NodeSelector}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", live.Name, diff)
 		}

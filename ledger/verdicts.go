@@ -151,9 +151,10 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 	if err != nil {
 		return decide.Outcome{Reason: policyError(err)}
 	}
+	given := l.givenByShadow(t)
 	verdict, err := revision.Classify(ctx, in)
 	t.judgeFails = err
-	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "classify", Input: in, Verdict: verdict, Err: err})
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "classify", Input: in, Given: given, Verdict: verdict, Err: err})
 	if err != nil {
 		return decide.Outcome{Reason: policyError(err)}
 	}
@@ -162,7 +163,7 @@ func (l *Loop) judge(ctx context.Context, revision *engine.Revision, t *tracked)
 	}
 	denied, err := revision.Deny(ctx, in)
 	t.judgeFails = err
-	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "deny", Input: in, Reasons: denied, Err: err})
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "deny", Input: in, Given: given, Reasons: denied, Err: err})
 	if err != nil {
 		return decide.Outcome{Verdict: verdict, Reason: policyError(err)}
 	}
@@ -202,7 +203,7 @@ func (l *Loop) askHold(ctx context.Context, revision *engine.Revision, uid strin
 	doc.NowNS, doc.Verdict = now.UnixNano(), t.verdict.Verdict.Input()
 	doc.Usage, doc.Capacity = &usage, plan.AskCapacity
 	held, err := revision.Hold(ctx, doc)
-	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "hold", Input: doc, Reasons: held, Err: err})
+	l.Shadow.Hear(rollout.Asked{Revision: revision, Entrypoint: "hold", Input: doc, Given: l.givenByShadow(t), Reasons: held, Err: err})
 	switch {
 	case err != nil:
 		return l.holdStands(t, policyError(err), now.Add(failedStands))

@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// Given makes what is asked about a Job: as its user wrote it, with a mutation; with
+// the raw object, if that is wanted.
+type Given func(m Mutation, raw bool) (*Input, error)
+
 // Mutation is the value of holdshort.policy.mutate for one workload: what it has
 // besides what its user wrote, or in place of that. One is shared by many
 // workloads, and never written to.

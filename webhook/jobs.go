@@ -27,8 +27,10 @@ const deadline = 2 * time.Second
 // Policy is the revision in force, as far as it is asked here.
 type Policy interface {
 	Mutate(context.Context, *policies.Input) (policies.Mutation, error)
-	Deny(context.Context, *policies.Input) ([]policies.Reason, error)
-	Warn(context.Context, *policies.Input) ([]policies.Reason, error)
+	// Deny and Warn are asked about the Job as it is; given is it with what another
+	// policy gives it, nil if it keeps what it has.
+	Deny(ctx context.Context, in *policies.Input, given policies.Given) ([]policies.Reason, error)
+	Warn(ctx context.Context, in *policies.Input, given policies.Given) ([]policies.Reason, error)
 	// ReadsJob tells whether a rule reads the raw object.
 	ReadsJob() bool
 }

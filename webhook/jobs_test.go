@@ -32,6 +32,7 @@ type fakePolicy struct {
 	deny, warn func(*policies.Input) ([]policies.Reason, error)
 	mutate     func(*policies.Input) (policies.Mutation, error)
 	asked      []*policies.Input
+	given      []policies.Given // of what deny was asked
 }
 
 func (p *fakePolicy) Mutate(_ context.Context, in *policies.Input) (policies.Mutation, error) {
@@ -41,15 +42,15 @@ func (p *fakePolicy) Mutate(_ context.Context, in *policies.Input) (policies.Mut
 	return p.mutate(in)
 }
 
-func (p *fakePolicy) Deny(_ context.Context, in *policies.Input) ([]policies.Reason, error) {
-	p.asked = append(p.asked, in)
+func (p *fakePolicy) Deny(_ context.Context, in *policies.Input, given policies.Given) ([]policies.Reason, error) {
+	p.asked, p.given = append(p.asked, in), append(p.given, given)
 	if p.deny == nil {
 		return nil, nil
 	}
 	return p.deny(in)
 }
 
-func (p *fakePolicy) Warn(_ context.Context, in *policies.Input) ([]policies.Reason, error) {
+func (p *fakePolicy) Warn(_ context.Context, in *policies.Input, _ policies.Given) ([]policies.Reason, error) {
 	if p.warn == nil {
 		return nil, nil
 	}

@@ -57,7 +57,7 @@ func (j *Jobs) judge(ctx context.Context, doc *document, s subject) admission.Re
 		return patched(doc, append(warnings, warning(fmt.Sprintf(
 			"%s: no policy is in force yet; the Job waits until there is one", reason.PolicyUnavailable))))
 	}
-	input, err := j.input(policy, s)
+	input, err := j.input(s, policy.ReadsJob())
 	if err != nil {
 		return patched(doc, append(warnings, notJudged(err)))
 	}
@@ -68,7 +68,7 @@ func (j *Jobs) judge(ctx context.Context, doc *document, s subject) admission.Re
 	if len(denied) > 0 {
 		return refused(denied)
 	}
-	warned, err := policy.Warn(ctx, input)
+	warned, err := policy.Warn(ctx, input, j.given(s))
 	if err != nil {
 		warnings = append(warnings, notJudged(err))
 	}
@@ -82,17 +82,17 @@ func (j *Jobs) judge(ctx context.Context, doc *document, s subject) admission.Re
 // a newer policy would not take any more can still be edited. Nobody has asked
 // about a Job that was not ours.
 func (j *Jobs) deny(ctx context.Context, policy Policy, input *policies.Input, s subject) ([]policies.Reason, error) {
-	denied, err := policy.Deny(ctx, input)
+	denied, err := policy.Deny(ctx, input, j.given(s))
 	if err != nil || len(denied) == 0 || s.old == nil || s.enters {
 		return denied, err
 	}
 	before := s
 	before.job = s.old
-	oldInput, err := j.input(policy, before)
+	oldInput, err := j.input(before, policy.ReadsJob())
 	if err != nil {
 		return nil, err
 	}
-	known, err := policy.Deny(ctx, oldInput)
+	known, err := policy.Deny(ctx, oldInput, j.given(before))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (j *Jobs) deny(ctx context.Context, policy Policy, input *policies.Input, s
 }
 
 // input is what deny and warn may read.
-func (j *Jobs) input(policy Policy, s subject) (*policies.Input, error) {
+func (j *Jobs) input(s subject, raw bool) (*policies.Input, error) {
 	env := j.options.Env(s.request.Namespace)
 	namespace, known := j.options.Namespace(s.request.Namespace)
 	if !known {
@@ -121,14 +121,27 @@ func (j *Jobs) input(policy Policy, s subject) (*policies.Input, error) {
 	if s.old != nil {
 		input.Old = intake.Job(s.old, env).Policy
 	}
-	if policy.ReadsJob() {
-		raw, err := intake.RawJob(s.job)
+	if raw {
+		object, err := intake.RawJob(s.job)
 		if err != nil {
 			return nil, fmt.Errorf("reading the Job: %w", err)
 		}
-		input.Job = raw
+		input.Job = object
 	}
 	return input, nil
+}
+
+// given is for a policy that is not in force and hears of the question.
+func (j *Jobs) given(s subject) policies.Given {
+	if !suspended(s.job) {
+		return nil
+	}
+	return func(m policies.Mutation, raw bool) (*policies.Input, error) {
+		m.NodeSelector, m.Tolerations = nil, nil // as in mutate
+		of := s
+		of.job, _ = intake.Mutate(intake.AsWritten(s.job), m)
+		return j.input(of, raw)
+	}
 }
 
 // refused is the answer to a Job that the policy does not take.

@@ -32,7 +32,7 @@ func (j *Jobs) mutate(ctx context.Context, doc *document, s subject) (subject, e
 	}
 	written := s
 	written.job = intake.AsWritten(s.job)
-	input, err := j.input(policy, written)
+	input, err := j.input(written, policy.ReadsJob())
 	if err != nil {
 		return s, err
 	}

@@ -72,6 +72,26 @@ func TestMutateWritesWhatPeopleAndDenyAreToSeeAndRecordsIt(t *testing.T) {
 	}
 }
 
+func TestWhoHearsOfADenyCanAskAboutTheJobWithWhatAnotherPolicyGivesIt(t *testing.T) {
+	policy := &fakePolicy{mutate: centre}
+	handler(policy).Handle(t.Context(), request(t, plainJob, ""))
+	in, err := policy.given[0](policies.Mutation{Labels: map[string]string{"other": "7"}, NodeSelector: map[string]string{"disk": "nvme"}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, _ := in.Job["metadata"].(map[string]any)["labels"].(map[string]any)
+	got := []any{in.Workload.Labels["other"], in.Workload.Labels["centre"], labels["other"], labels["centre"],
+		in.Workload.PodSets[0].NodeSelector["disk"], in.Request.User}
+	if diff := cmp.Diff([]any{"7", "", "7", nil, "slow", "alice"}, got); diff != "" {
+		t.Errorf("labels, node selector and user (-want +got):\n%s", diff)
+	}
+	started := strings.NewReplacer("state: queued", "state: admitted", "suspend: true", "suspend: false").Replace(mutatedJob)
+	handler(policy).Handle(t.Context(), request(t, strings.Replace(started, "spec:\n", "spec:\n  parallelism: 2\n", 1), started))
+	if last := policy.given[len(policy.given)-1]; len(policy.given) < 2 || last != nil {
+		t.Error("what runs would be given something else")
+	}
+}
+
 func TestAMutateThatFailsLetsTheJobWaitAsItIsAndWarns(t *testing.T) {
 	fails := func(*policies.Input) (policies.Mutation, error) {
 		return policies.Mutation{}, errors.New("mutate.rego:3: labels: no")

@@ -39,11 +39,8 @@ type Live struct {
 	Input *policies.Input
 	// RawJob makes Input.Job, for policies that read it.
 	RawJob func() (map[string]any, error)
-	// Written and RawWritten are the same without what mutate changed of it, and Given
-	// is it with another mutation. What runs keeps what it was given: nil.
-	Written    *policies.Input
-	RawWritten func() (map[string]any, error)
-	Given      func(policies.Mutation) (in *policies.Input, raw func() (map[string]any, error))
+	// Given is it with another mutation. What runs keeps what it was given: nil.
+	Given policies.Given
 	// Verdict of the policy in force; Fails and Denied are what else it said.
 	Verdict       policies.Verdict
 	Fails, Denied bool
@@ -182,29 +179,29 @@ func (f *flight) hold(ctx context.Context, live *Live, given *policies.Workload,
 // given is the Job as it would be under the candidate. What waits is as its user wrote
 // it, with what the candidate's mutate wants; what the one in force wants goes with it.
 func (f *flight) given(ctx context.Context, live *Live) (*policies.Input, error) {
-	if live.Given == nil {
-		return f.input(live.Input, live.RawJob)
+	if live.Given != nil {
+		return under(ctx, f.candidate, live.Given)
 	}
-	in, err := f.input(live.Written, live.RawWritten)
-	if err != nil || !f.candidate.HasMutate() {
-		return in, err
-	}
-	said, err := f.candidate.Mutate(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return f.input(live.Given(said))
-}
-
-// input has the raw Job, if the candidate reads it.
-func (f *flight) input(of *policies.Input, raw func() (map[string]any, error)) (*policies.Input, error) {
-	in := *of
+	in := *live.Input
 	if !f.candidate.ReadsJob() {
 		return &in, nil
 	}
 	var err error
-	in.Job, err = raw()
+	in.Job, err = live.RawJob()
 	return &in, err
+}
+
+// under is a Job as it would be under a policy that is not in force.
+func under(ctx context.Context, other *engine.Revision, given policies.Given) (*policies.Input, error) {
+	in, err := given(policies.Mutation{}, other.ReadsJob())
+	if err != nil || !other.HasMutate() {
+		return in, err
+	}
+	said, err := other.Mutate(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return given(said, other.ReadsJob())
 }
 
 func unless(before bool, kind string) string {

@@ -232,27 +232,21 @@ func TestACandidateWhoseMutateFailsHarmsTheJobsThatWaitAsTheirUsersWroteThem(t *
 // asWritten makes a Job that waits one whose user wrote other labels than it has.
 func asWritten(live *Live, labels map[string]string) {
 	with := func(labels map[string]string) *policies.Input {
-		workload := *live.Input.Workload
+		workload, raw := *live.Input.Workload, map[string]any{}
 		workload.Labels = labels
-		return &policies.Input{Workload: &workload, Namespace: live.Input.Namespace}
-	}
-	raw := func(labels map[string]string) func() (map[string]any, error) {
-		return func() (map[string]any, error) {
-			all := map[string]any{}
-			for key, value := range labels {
-				all[key] = value
-			}
-			return map[string]any{"kind": "Job", "metadata": map[string]any{"labels": all}}, nil
+		for key, value := range labels {
+			raw[key] = value
 		}
+		return &policies.Input{Workload: &workload, Namespace: live.Input.Namespace,
+			Job: map[string]any{"kind": "Job", "metadata": map[string]any{"labels": raw}}}
 	}
-	live.Written, live.RawWritten = with(labels), raw(labels)
-	live.Given = func(m policies.Mutation) (*policies.Input, func() (map[string]any, error)) {
+	live.Given = func(m policies.Mutation, _ bool) (*policies.Input, error) {
 		all := maps.Clone(labels)
 		if all == nil {
 			all = map[string]string{}
 		}
 		maps.Copy(all, m.Labels)
-		return with(all), raw(all)
+		return with(all), nil
 	}
 }
 

@@ -26,10 +26,12 @@ type Asked struct {
 	// Entrypoint: classify, mutate, deny, warn, hold or protect.
 	Entrypoint string
 	Input      *policies.Input
-	Verdict    policies.Verdict
-	Mutation   policies.Mutation
-	Reasons    []policies.Reason
-	Err        error
+	// Given is the Job with what another policy gives it; nil: it keeps what it has.
+	Given    policies.Given
+	Verdict  policies.Verdict
+	Mutation policies.Mutation
+	Reasons  []policies.Reason
+	Err      error
 }
 
 // Shadow is a second policy, asked the same as the one in force. What it answers
@@ -203,20 +205,23 @@ func differences(ctx context.Context, shadow *engine.Revision, a Asked) []differ
 	var verdict policies.Verdict
 	var mutation policies.Mutation
 	var reasons []policies.Reason
-	var err error
+	in, err := underShadow(ctx, shadow, a)
+	if err != nil {
+		return nil // of mutate or classify, which are compared by themselves
+	}
 	switch a.Entrypoint {
 	case "classify":
-		verdict, err = shadow.Classify(ctx, a.Input)
+		verdict, err = shadow.Classify(ctx, in)
 	case "mutate":
-		mutation, err = shadow.Mutate(ctx, a.Input)
+		mutation, err = shadow.Mutate(ctx, in)
 	case "deny":
-		reasons, err = shadow.Deny(ctx, a.Input)
+		reasons, err = shadow.Deny(ctx, in)
 	case "warn":
-		reasons, err = shadow.Warn(ctx, a.Input)
+		reasons, err = shadow.Warn(ctx, in)
 	case "hold":
-		reasons, err = shadow.Hold(ctx, a.Input)
+		reasons, err = shadow.Hold(ctx, in)
 	case "protect":
-		reasons, err = shadow.Protect(ctx, a.Input)
+		reasons, err = shadow.Protect(ctx, in)
 	}
 	switch {
 	case err != nil && a.Err != nil:
@@ -233,6 +238,29 @@ func differences(ctx context.Context, shadow *engine.Revision, a Asked) []differ
 		return []difference{{a.Entrypoint, said(a.Reasons), said(reasons)}}
 	}
 	return nil
+}
+
+// underShadow is the question as it would be if the shadow were in force: what the
+// policy in force gave the Job is gone, and what the shadow gives is there; hold sees
+// the shadow's verdict.
+func underShadow(ctx context.Context, shadow *engine.Revision, a Asked) (*policies.Input, error) {
+	ctx = engine.Quietly(ctx)
+	in := *a.Input
+	if a.Given != nil && (a.Revision.HasMutate() || shadow.HasMutate()) {
+		given, err := under(ctx, shadow, a.Given)
+		if err != nil {
+			return nil, err
+		}
+		in.Workload, in.Job = given.Workload, given.Job
+	}
+	if a.Entrypoint == "hold" {
+		verdict, err := shadow.Classify(ctx, &in)
+		if err != nil {
+			return nil, err
+		}
+		in.Verdict = verdict.Input()
+	}
+	return &in, nil
 }
 
 func told(err error) string {

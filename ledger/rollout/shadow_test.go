@@ -254,3 +254,48 @@ func TestWhatTheShadowWouldGiveAJobIsOneDifferenceThatSaysAllOfIt(t *testing.T) 
 		})
 	}
 }
+
+// The policy in force labels each Job by "active".
+func TestTheShadowIsAskedAboutWhatWaitsAsItWouldBeIfItWereInForce(t *testing.T) {
+	active := compiled(t, map[string]string{"data.yaml": goodData, "m.rego": "package holdshort.policy.mutate\n\nlabels[\"by\"] := \"active\"\n"})
+	const gives = "mutate.labels[\"by\"] := \"shadow\"\n\n"
+	const reason = "{\"code\": \"a.example/No\", \"message\": \"no\"} if "
+	const says = "a.example/No: no (s.rego:5)"
+	for _, c := range []struct {
+		name, entrypoint, rego string
+		runs                   bool
+		want                   []difference
+	}{
+		{name: "deny sees what the shadow gives", entrypoint: "deny",
+			rego: gives + "deny contains " + reason + "input.workload.labels.by == \"shadow\"\n", want: []difference{{"deny", "nothing", says}}},
+		{name: "and so in the raw object", entrypoint: "deny",
+			rego: gives + "deny contains " + reason + "input.job.metadata.labels.by == \"shadow\"\n", want: []difference{{"deny", "nothing", says}}},
+		{name: "warn does", entrypoint: "warn",
+			rego: gives + "warn contains " + reason + "input.workload.labels.by == \"shadow\"\n", want: []difference{{"warn", "nothing", says}}},
+		{name: "hold does", entrypoint: "hold",
+			rego: gives + "hold contains " + reason + "input.workload.labels.by == \"shadow\"\n", want: []difference{{"hold", "nothing", says}}},
+		{name: "classify does", entrypoint: "classify",
+			rego: gives + "classify.priority := 7 if input.workload.labels.by == \"shadow\" else := 0\n", want: []difference{{"priority", "0", "7"}}},
+		{name: "hold sees the shadow's verdict", entrypoint: "hold",
+			rego: "classify.priority := 7\n\nhold contains " + reason + "input.verdict.priority == 7\n", want: []difference{{"hold", "nothing", says}}},
+		{name: "what the policy in force gives is not there", entrypoint: "deny",
+			rego: "deny contains " + reason + "input.workload.labels.by == \"active\"\n"},
+		{name: "a mutate that fails is no difference of deny", entrypoint: "deny",
+			rego: "mutate.labels[\"by\"] := \"b c\"\n\ndeny contains " + reason + "true\n"},
+		{name: "what runs keeps what it has", entrypoint: "classify", runs: true,
+			rego: gives + "classify.priority := 7 if input.workload.labels.by == \"shadow\" else := 0\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			shadow := compiled(t, map[string]string{"data.yaml": goodData, "s.rego": "package holdshort.policy\n\n" + c.rego})
+			live := waiting(t, active, "one", "research", "")
+			asWritten(&live, nil)
+			asked := Asked{Revision: active, Entrypoint: c.entrypoint, Input: live.Input, Given: live.Given, Verdict: live.Verdict}
+			if c.runs {
+				asked.Given = nil
+			}
+			if diff := cmp.Diff(c.want, differences(t.Context(), shadow, asked), cmp.AllowUnexported(difference{})); diff != "" {
+				t.Errorf("differences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -29,11 +29,11 @@ import (
 // warns of every Job, and denies those named so.
 type strict struct{}
 
-func (strict) Warn(context.Context, *policies.Input) ([]policies.Reason, error) {
+func (strict) Warn(context.Context, *policies.Input, policies.Given) ([]policies.Reason, error) {
 	return []policies.Reason{{Code: "team.example/Hello", Message: "seen"}}, nil
 }
 
-func (strict) Deny(_ context.Context, in *policies.Input) ([]policies.Reason, error) {
+func (strict) Deny(_ context.Context, in *policies.Input, _ policies.Given) ([]policies.Reason, error) {
 	if !strings.HasPrefix(in.Workload.Name, "denied") {
 		return nil, nil
 	}

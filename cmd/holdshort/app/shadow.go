@@ -58,16 +58,16 @@ func (o overheard) Mutate(ctx context.Context, in *policies.Input) (policies.Mut
 }
 
 // Deny implements webhook.Policy.
-func (o overheard) Deny(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+func (o overheard) Deny(ctx context.Context, in *policies.Input, given policies.Given) ([]policies.Reason, error) {
 	denied, err := o.Revision.Deny(ctx, in)
-	o.shadow.Hear(rollout.Asked{Revision: o.Revision, Entrypoint: "deny", Input: in, Reasons: denied, Err: err})
+	o.shadow.Hear(rollout.Asked{Revision: o.Revision, Entrypoint: "deny", Input: in, Given: given, Reasons: denied, Err: err})
 	return denied, err
 }
 
 // Warn implements webhook.Policy.
-func (o overheard) Warn(ctx context.Context, in *policies.Input) ([]policies.Reason, error) {
+func (o overheard) Warn(ctx context.Context, in *policies.Input, given policies.Given) ([]policies.Reason, error) {
 	warned, err := o.Revision.Warn(ctx, in)
-	o.shadow.Hear(rollout.Asked{Revision: o.Revision, Entrypoint: "warn", Input: in, Reasons: warned, Err: err})
+	o.shadow.Hear(rollout.Asked{Revision: o.Revision, Entrypoint: "warn", Input: in, Given: given, Reasons: warned, Err: err})
 	return warned, err
 }
 
