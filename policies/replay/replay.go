@@ -46,11 +46,13 @@ type Report struct {
 	// no record asked.
 	Untried     []string     `json:"untried,omitempty"`
 	Differences []Difference `json:"differences"`
+
+	given given
 }
 
 // Run asks a policy what the records say another one was asked.
 func Run(ctx context.Context, records io.Reader, policy *engine.Revision) (*Report, error) {
-	report := &Report{Revision: policy.Digest(), Kinds: map[string]int{}, Skipped: map[string]int{}, Differences: []Difference{}}
+	report := &Report{Revision: policy.Digest(), Kinds: map[string]int{}, Skipped: map[string]int{}, Differences: []Difference{}, given: given{}}
 	asked := map[string]bool{}
 	err := record.Read(records, func(r record.Record) error {
 		asked[entrypointOf(r)] = true
@@ -79,6 +81,10 @@ func (report *Report) add(ctx context.Context, r record.Record, policy *engine.R
 		report.Skipped["it has no input"]++
 		return nil
 	}
+	if why := report.given.another(ctx, r, input, policy); why != "" {
+		report.Skipped[why]++
+		return nil
+	}
 	result, missing, err := policy.Answer(ctx, entrypoint, input)
 	if len(missing) > 0 {
 		report.Skipped["the new policy reads input."+strings.Join(missing, ", input.")+", which was not recorded"]++
@@ -96,6 +102,9 @@ func (report *Report) add(ctx context.Context, r record.Record, policy *engine.R
 	kinds, err := Compare(entrypoint, before, after)
 	if err != nil {
 		return err
+	}
+	if entrypoint == "mutate" {
+		report.given.note(r, len(kinds) > 0)
 	}
 	if len(kinds) == 0 {
 		report.Same++
@@ -143,6 +152,9 @@ func Compare(entrypoint string, before, after Answer) ([]string, error) {
 	fresh, err := plain(after.Result)
 	if err != nil {
 		return nil, err
+	}
+	if entrypoint == "mutate" {
+		old, fresh = withoutEmpty(old), withoutEmpty(fresh)
 	}
 	if fields, ok := fresh.(map[string]any); ok {
 		had, _ := old.(map[string]any)

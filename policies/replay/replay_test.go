@@ -71,7 +71,7 @@ func TestARuleOfAKindThatTheRecordedPolicyHadNoneOfIsTriedToo(t *testing.T) {
 		}
 	}
 	rule := "%s contains {\"code\": \"team.example/Big\", \"message\": \"big\"} if input.workload.name == \"big\"\n"
-	next := compile(t, fmt.Sprintf(rule, "deny")+fmt.Sprintf(rule, "hold")+fmt.Sprintf(rule, "warn")+"mutate.labels[\"size\"] := \"big\"\n", nil)
+	next := compile(t, fmt.Sprintf(rule, "deny")+fmt.Sprintf(rule, "hold")+fmt.Sprintf(rule, "warn")+"mutate.labels[\"size\"] := \"big\" if input.workload.name == \"huge\"\n", nil)
 	report, err := replay.Run(t.Context(), bytes.NewReader(bytes.Join(recorder.Lines(), nil)), next)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +81,55 @@ func TestARuleOfAKindThatTheRecordedPolicyHadNoneOfIsTriedToo(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"mutate", "warn"}, report.Untried); diff != "" {
 		t.Errorf("what no record is about (-want +got):\n%s", diff)
+	}
+}
+
+// The policy that was in force gave each Job the label "by: old".
+func TestWhatTheNewPolicyGivesOtherwiseIsNotComparedByWhatTheOldOneGave(t *testing.T) {
+	const why = "the new policy's mutate gives the Job something else than it had, so it would be asked about another Job"
+	const gives, needs = "mutate.labels[\"by\"] := \"old\"\n\n", "deny contains {\"code\": \"team.example/By\", \"message\": \"by whom?\"} if not input.workload.labels.by\n"
+	for _, c := range []struct {
+		name, old, new string
+		kinds, skipped map[string]int
+	}{
+		{"the same is given", gives, gives + needs, map[string]int{}, map[string]int{}},
+		{"it is given no longer", gives, needs, map[string]int{"mutate.labels": 1}, map[string]int{why: 2}},
+		{"something else is", gives, strings.Replace(gives, `"old"`, `"new"`, 1) + needs, map[string]int{"mutate.labels": 1}, map[string]int{why: 2}},
+		{"nothing was given, and now it is", "", gives + needs, map[string]int{}, map[string]int{why: 2}},
+		{"nothing was given, and nothing is", "", gives[:len(gives)-2] + " if input.workload.name == \"b\"\n\n" + needs, map[string]int{"newly denied": 1}, map[string]int{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			recorder, err := record.New(record.Options{Size: 100, Failed: func(err error) { t.Error(err) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := compile(t, c.old, recorder.Observe)
+			in := &policies.Input{
+				Workload: &policies.Workload{UID: "u", Name: "a", Namespace: "ns", Queue: "default", Labels: map[string]string{},
+					Annotations: map[string]string{}, Total: map[string]int64{"cpu": 1000}},
+				Namespace: &policies.Namespace{Name: "ns", Labels: map[string]string{}},
+			}
+			if old.HasMutate() {
+				said, err := old.Mutate(t.Context(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in.Workload.Labels = said.Labels
+			}
+			if _, err := old.Deny(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := old.Classify(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			report, err := replay.Run(t.Context(), bytes.NewReader(bytes.Join(recorder.Lines(), nil)), compile(t, c.new, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]any{c.kinds, c.skipped}, []any{report.Kinds, report.Skipped}); diff != "" {
+				t.Errorf("kinds and skipped (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
