@@ -89,7 +89,12 @@ func own(e *topdown.Event) bool {
 		return false
 	}
 	_, every := expr.Terms.(*ast.Every) // what failed is inside of it
-	return !every
+	return !every && !insideNot(expr, e.Location)
+}
+
+// insideNot: what "not" is about failed, so the row, which has the "not", did hold.
+func insideNot(expr *ast.Expr, at *ast.Location) bool {
+	return !expr.Negated && bytes.HasPrefix(at.Text, []byte("not "))
 }
 
 // inRules are expressions of the policy that did not hold on the way, each once:

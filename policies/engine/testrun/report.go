@@ -66,7 +66,7 @@ func (r *Report) Failures() []engine.Problem {
 		problem := engine.Problem{File: result.File, Row: result.Row, Code: CodeTest, Try: "kubectl holdshort policy test, which shows what differed"}
 		switch result.Outcome {
 		case Fail:
-			problem.Message = fmt.Sprintf("the test %s fails%s", result.Name, result.because())
+			problem.Message = fmt.Sprintf("the test %s fails%s", result.Name, result.Because())
 		case Broken:
 			problem.Message, problem.Try = fmt.Sprintf("the test %s gives no answer: %s", result.Name, result.Message), result.Try
 		case Pass, Skipped:
@@ -77,8 +77,8 @@ func (r *Report) Failures() []engine.Problem {
 	return found
 }
 
-// because is the row and the expression at which a test gave up.
-func (r *Result) because() string {
+// Because goes on after the name of a test that failed: what of it did not hold.
+func (r *Result) Because() string {
 	if len(r.Differences) == 0 {
 		return ": its body was not true"
 	}

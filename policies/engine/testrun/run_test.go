@@ -216,6 +216,24 @@ func TestADifferenceHasTheValuesOfInput(t *testing.T) {
 	golden.Compare(t, *update, "input.golden", show(report))
 }
 
+// What fails inside of a "not" makes its row hold.
+func TestARowWithANotThatHeldIsNoDifference(t *testing.T) {
+	const x = "package holdshort.policy\n\nimport data.holdshort.lib\n\ndeny contains lib.reason(\"a.b/A\", \"no\") if {\n\tnot lib.label(\"ok\", \"\") == \"yes\"\n}\n\n" +
+		"deny contains lib.reason(\"a.b/B\", \"no\") if {\n\tnot lib.label(\"ok\", \"\") == \"\"\n}\n"
+	const in = ` with input as {"workload": {"labels": {}}}`
+	report, err := Run(t.Context(), bundleOf(x, "test_b if {\n\tsome r in policy.deny"+in+"\n\tr.code == \"a.b/B\"\n}\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, d := range report.Results[0].Differences {
+		rows = append(rows, fmt.Sprintf("%s:%d", d.File, d.Row))
+	}
+	if diff := cmp.Diff([]string{"limit_test.rego:9", "limit.rego:10"}, rows); diff != "" {
+		t.Errorf("what did not hold (-want +got):\n%s", diff)
+	}
+}
+
 func TestAFailureSaysWhatDidNotHold(t *testing.T) {
 	report, err := Run(t.Context(), bundleOf(rules, "test_x if {\n\tsome n in [4]\n\tcount(policy.deny) == 1 with input as job(n)\n}\n\ntest_y if to_number(\"x\") == 3\n\ntodo_test_z if false\n"), Options{})
 	if err != nil {

@@ -214,7 +214,7 @@ func junitOf(dir string, tests *testrun.Report) junitSuite {
 		}
 		switch r.Outcome {
 		case testrun.Fail:
-			c.Failure = &junitText{Message: fmt.Sprintf("%s:%d", r.File, r.Row), Text: details(r)}
+			c.Failure = &junitText{Message: fmt.Sprintf("%s:%d%s", r.File, r.Row, r.Because()), Text: details(r)}
 		case testrun.Broken:
 			c.Error = &junitText{Message: r.Message, Text: details(r)}
 		case testrun.Skipped:
