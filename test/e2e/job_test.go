@@ -12,6 +12,7 @@ type job struct {
 	name, queue, priority string
 	pods, gpus            int
 	run                   string // how long each pod runs; empty: for ever
+	stop                  string // how long it takes to end when it is deleted; empty: 50ms
 	spec                  string // more of the Job's spec, two spaces deep
 	podSpec               string // more of the pod's spec, six spaces deep
 	resources             string // instead of gpus, in flow style
@@ -40,6 +41,10 @@ func (j job) yaml() string {
 	if run == "" {
 		run = "24h"
 	}
+	stop := j.stop
+	if stop == "" {
+		stop = "50ms"
+	}
 	resources := j.resources
 	if resources == "" && j.gpus > 0 {
 		resources = fmt.Sprintf("{limits: {nvidia.com/gpu: %d}}", j.gpus)
@@ -49,7 +54,7 @@ func (j job) yaml() string {
 	}
 	fmt.Fprintf(&b, `  template:
     metadata:
-      annotations: {plane.holdshort.dev/run: %s, plane.holdshort.dev/stop: 50ms}
+      annotations: {plane.holdshort.dev/run: %s, plane.holdshort.dev/stop: %s}
     spec:
       restartPolicy: Never
 %s      containers:
@@ -57,6 +62,6 @@ func (j job) yaml() string {
         image: main
         resources: %s
 ---
-`, run, j.podSpec, resources)
+`, run, stop, j.podSpec, resources)
 	return b.String()
 }
