@@ -153,7 +153,7 @@ func whyNot(group, part string) (message, try string) {
 	case group == groupMutate && part == "request":
 		return "mutate is evaluated by the ledger too, which has no request", "input.workload.user"
 	case part == "namespace" && group == groupHold:
-		return "hold does not see the namespace", "input.workload.namespace, or decide it in classify"
+		return "hold does not see the namespace", "input.workload.namespace for its name; for what else it has, a label that mutate.labels takes from input.namespace"
 	}
 	return "", ""
 }
