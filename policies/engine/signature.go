@@ -112,7 +112,7 @@ func (v Verification) check(b Bundle) (problems, warnings []Problem) {
 	text, signed := b.Files[signaturesName]
 	switch {
 	case !signed && v.required:
-		return []Problem{{Code: CodeSignature, Message: "no signature, and one is required", Try: "kubectl holdshort policy sign ARCHIVE --key key.pem --key-id " + v.anyKey()}}, nil
+		return []Problem{{Code: CodeSignature, Message: "no signature, and one is required", Try: "kubectl holdshort policy sign ARCHIVE --key key.pem --key-id " + v.anyKey() + v.scopeFlag()}}, nil
 	case !signed:
 		return nil, nil
 	case len(v.keys) == 0:
@@ -165,7 +165,7 @@ func (v Verification) signedFiles(text []byte) (map[string]opabundle.FileInfo, e
 	keys := map[string]*opabundle.KeyConfig{id: {Key: key.pem, Algorithm: algorithm}}
 	files, err := opabundle.VerifyBundleSignature(signatures, opabundle.NewVerificationConfig(keys, id, v.scope, nil))
 	if err != nil && err.Error() == "scope mismatch" {
-		return nil, fmt.Errorf("it is signed for another scope than %q. Try: --claims-file with {\"scope\": %q}", v.scope, v.scope)
+		return nil, v.otherScope(signatures.Signatures[0])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the signature does not hold with key %s: %w. Try: sign the bundle anew", id, err)
@@ -197,6 +197,34 @@ func claimed(token string) (key, algorithm string, err error) {
 		}
 	}
 	return cmp.Or(header.Key, payload.Key), header.Algorithm, nil
+}
+
+// otherScope is said of a signature that is good but for its scope.
+func (v Verification) otherScope(token string) error {
+	var payload struct {
+		Scope string `json:"scope"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err == nil {
+		err = json.Unmarshal(text, &payload)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("not a signature: %w. Try: kubectl holdshort policy sign", err)
+	case v.scope == "":
+		return fmt.Errorf("it is signed for the scope %q, and none is asked for. Try: --scope %s where it is checked, or --policy-signature-scope of the manager", payload.Scope, payload.Scope)
+	case payload.Scope == "":
+		return fmt.Errorf("it is signed for no scope, and the scope %q is asked for. Try: kubectl holdshort policy sign with --scope %s", v.scope, v.scope)
+	}
+	return fmt.Errorf("it is signed for the scope %q, and the scope %q is asked for. Try: kubectl holdshort policy sign with --scope %s", payload.Scope, v.scope, v.scope)
+}
+
+// scopeFlag of a command that signs for what is asked for.
+func (v Verification) scopeFlag() string {
+	if v.scope == "" {
+		return ""
+	}
+	return " --scope " + v.scope
 }
 
 // verifyFile holds a file against its signed hash, and takes it off the list.

@@ -167,11 +167,12 @@ func TestOnlyWhatTheSignatureCoversComesIntoForce(t *testing.T) {
 		says  string
 	}{
 		{"no signature", goodFiles(), ours, "no signature, and one is required"},
+		{"no signature for the scope", goodFiles(), verification(t, "prod", "release", keys.public), "--key-id release --scope prod"},
 		{"another's key under our name", signed(t, goodFiles(), other.private, "ES256", "release", "SHA-256"), ours, "does not hold with key release"},
 		{"a key that we don't have", signed(t, goodFiles(), other.private, "ES256", "rogue", "SHA-256"), ours, `the key "rogue"`},
 		{"no key named, of two", signed(t, goodFiles(), keys.private, "ES256", "", "SHA-256"), verification(t, "", "a", keys.public, "b", other.public), "Try: sign it with one of a, b"},
 		{"our public key as a shared secret", hmac, ours, `"HS256", which does not go with the key release`},
-		{"another scope", good, verification(t, "prod", "release", keys.public), `another scope than "prod"`},
+		{"another scope", good, verification(t, "prod", "release", keys.public), `signed for no scope, and the scope "prod" is asked for. Try: kubectl holdshort policy sign with --scope prod`},
 		{"a changed rule", with("holdshort/policy.rego", "package holdshort.policy"), ours, "holdshort/policy.rego: the file is not as it was signed"},
 		{"changed data", with("data.yaml", strings.Replace(string(good["data.yaml"]), "default", "other", 1)), ours, "data.yaml: the file is not as it was signed"},
 		{"a changed manifest", with(".manifest", strings.Replace(goodManifest, "r7", "r8", 1)), ours, ".manifest: the file is not as it was signed"},
