@@ -2,7 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"reflect"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -32,12 +35,48 @@ func values(bundle engine.Bundle, dir string, shadow bool) ([]byte, error) {
 	}
 	// No config: it would take the place of data.yaml, or stand beside it.
 	of := map[string]any{"config": nil, "files": files}
+	above, indent := "policy:\n", "  "
 	if shadow {
 		of = map[string]any{"shadow": of}
+		above, indent = "policy:\n  shadow:\n", "    "
 	}
-	text, err := yaml.Marshal(map[string]any{"policy": of})
+	text := above + indent + "config: null\n" + indent + "files:\n" + blocks(files, indent+"  ")
+	var back, want any
+	plain, err := yaml.Marshal(map[string]any{"policy": of})
+	if err == nil {
+		err = yaml.Unmarshal(plain, &want)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("writing values: %w", err)
 	}
-	return text, nil
+	if yaml.Unmarshal([]byte(text), &back) != nil || !reflect.DeepEqual(back, want) {
+		return plain, nil // characters that no block can have
+	}
+	return []byte(text), nil
+}
+
+// blocks are texts as people read them. The library that writes YAML puts one with
+// tabs into quotes, and so most of Rego.
+func blocks(files map[string]string, indent string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, header := files[name], "|"
+		if strings.HasPrefix(strings.TrimLeft(text, "\n"), " ") {
+			header += "2" // else its own spaces would count
+		}
+		switch {
+		case !strings.HasSuffix(text, "\n"):
+			header += "-"
+		case strings.HasSuffix(text, "\n\n"):
+			header += "+"
+		}
+		b.WriteString(indent + name + ": " + header + "\n")
+		for line := range strings.Lines(text) {
+			if line != "\n" {
+				b.WriteString(indent + "  ")
+			}
+			b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	return b.String()
 }
