@@ -58,6 +58,9 @@ type Checker struct {
 	slot    *slot // one check at a time: compiling is the most that anybody can make us do
 }
 
+// labelOfPolicy marks ConfigMaps of others that may be part of the policy.
+const labelOfPolicy = "holdshort.dev/policy"
+
 var _ admission.Handler = (*Checker)(nil)
 
 // New makes the handler.
@@ -83,8 +86,12 @@ func (c *Checker) Handle(ctx context.Context, req admission.Request) admission.R
 	case change.deleted, change.existed && counts && maps.Equal(change.data, change.before):
 		return admission.Allowed("")
 	case !counts:
+		try := "name it in --policy-config-maps"
+		if change.labels[labelOfPolicy] == "true" {
+			try = "--policy-labelled with what it may write in --policy-roots, with the chart policy.configMaps; or " + try
+		}
 		return admission.Allowed("").WithWarnings(line(fmt.Sprintf(
-			"ConfigMap %s has no effect: the manager does not take its policy from it. Try: name it in --policy-config-maps", change.name)))
+			"ConfigMap %s has no effect: the manager does not take its policy from it. Try: %s", change.name, try)))
 	}
 	return c.inTime(ctx, change)
 }

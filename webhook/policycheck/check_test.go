@@ -90,6 +90,11 @@ func configMap(name string, data files, version string) *corev1.ConfigMap {
 	return c
 }
 
+func labelled(c *corev1.ConfigMap) *corev1.ConfigMap {
+	c.Labels = map[string]string{"holdshort.dev/policy": "true"}
+	return c
+}
+
 func creation(t *testing.T, now *corev1.ConfigMap) admission.Request {
 	t.Helper()
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
@@ -154,6 +159,7 @@ func TestWhatPasses(t *testing.T) {
 		{"a good policy", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "mine.rego": rule, "mine_test.rego": "package x"}, ""), nil},
 		{"what is only doubtful is warned of", nil, "policy", nil, configMap("policy", files{"data.yaml": good, "mine.rego": warned}, ""), []string{"policy/mine.rego:5: "}},
 		{"a ConfigMap that nobody reads", nil, "policy", nil, configMap("other", broken, ""), []string{"ConfigMap other has no effect: the manager does not take its policy from it. Try: "}},
+		{"one with the label that nobody reads", nil, "policy", nil, labelled(configMap("other", broken, "")), []string{"ConfigMap other has no effect: the manager does not take its policy from it. Try: --policy-labelled with"}},
 		{"what was wrong elsewhere stays elsewhere", map[string]files{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", nil, configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
 		{"also when it was wrong before an update", map[string]files{"b": {"b.data.yaml": negative}}, "a b", configMap("a", files{"mine.rego": rule}, ""), configMap("a", files{"mine.rego": rule + "\n# more"}, ""), []string{"b/b.data.yaml:9: "}},
 		{"a repair, though what is elsewhere is still broken", map[string]files{"b": {"b.data.yaml": "holdshort: {config: {oops: 1}}"}}, "a b", configMap("a", broken, ""), configMap("a", files{"data.yaml": good}, ""), []string{"b/b.data.yaml:1: "}},
