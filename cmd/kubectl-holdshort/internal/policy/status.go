@@ -47,7 +47,7 @@ func (p Plugin) status() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", "", "json or yaml: the object as it is")
+	c.Flags().StringVarP(&format, "output", "o", "", "json or yaml: the object as it is, with what the rules read")
 	return c
 }
 
@@ -84,7 +84,7 @@ func (p printer) rollout(r *v1alpha1.PolicyRollout) {
 	}
 	if status.Previous != nil {
 		before := *status.Previous
-		before.Reads = nil // it answers nothing
+		before.Preflight = nil // of the Jobs that there were when it came into force
 		p.revision("previous", &before)
 	}
 	if status.Shadow != nil {
@@ -125,9 +125,6 @@ func (p printer) revision(as string, r *v1alpha1.Revision) {
 				p.line("               %s", example)
 			}
 		}
-	}
-	for _, reads := range r.Reads {
-		p.line("           %s", engine.Reads(reads))
 	}
 }
 
