@@ -247,11 +247,11 @@ func (l *Loop) told(t *tracked, w written) {
 
 func admitted(a *effect.Admit) string {
 	set := a.Reservation.PodSets[0]
-	pods := "pods"
-	if set.Count == 1 {
-		pods = "pod"
+	pods := reason.Pods(set.Count)
+	if asked := a.Job.PodSets[0].Count; set.Count < asked {
+		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
 	}
-	return fmt.Sprintf("queue %s lets %d %s start on %s", a.Reservation.Queue, set.Count, pods, flavorNames(set.Flavors))
+	return fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
 }
 
 // flavorNames lists the flavors that a pod set got, each once.

@@ -41,6 +41,7 @@ type Workload struct {
 type PodSet struct {
 	Name          string            `json:"name"`
 	Count         int64             `json:"count"`
+	MinCount      int64             `json:"minCount,omitempty"` // starts with so few if there is no room for all
 	Requests      map[string]int64  `json:"requests"`
 	NodeSelector  map[string]string `json:"nodeSelector"`
 	Tolerations   []Toleration      `json:"tolerations"`

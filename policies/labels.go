@@ -9,8 +9,9 @@ const (
 	LabelPriority = Prefix + "priority" // user: a class of the policy
 	LabelState    = Prefix + "state"
 
-	AnnotationHold   = Prefix + "hold"   // user: keep this Job suspended
-	AnnotationBypass = Prefix + "bypass" // user with the RBAC verb: why the guard was passed
+	AnnotationHold   = Prefix + "hold"            // user: keep this Job suspended
+	AnnotationLeast  = Prefix + "min-parallelism" // user: how few pods it starts with if there is no room for all
+	AnnotationBypass = Prefix + "bypass"          // user with the RBAC verb: why the guard was passed
 
 	AnnotationArrival     = Prefix + "arrival"     // unix nanoseconds
 	AnnotationUser        = Prefix + "user"        // who created it

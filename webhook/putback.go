@@ -34,6 +34,11 @@ func putBack(doc, oldDoc *document, old *batchv1.Job) ([]string, error) {
 		warnings = append(warnings, warning(fmt.Sprintf("spec.suspend stays false: the Job runs. "+
 			"Try: kubectl -n %s annotate job %s %s=WHY, which pauses it", old.Namespace, old.Name, policies.AnnotationHold)))
 	}
+	// Who asks for all pods again says what the manifest always said. Any other
+	// number is meant: less is taken, more is refused in the API server.
+	if c := intake.Reduced(old); c != nil && doc.at("spec", "parallelism") == number(int64(*c.From)) {
+		doc.set(number(int64(c.To)), "spec", "parallelism")
+	}
 	if failed := string(batchv1.Failed); oldDoc.at("spec", "podReplacementPolicy") == failed {
 		doc.set(failed, "spec", "podReplacementPolicy")
 	}

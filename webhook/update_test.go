@@ -33,6 +33,9 @@ spec:
       affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
 `
 
+// reducedJob runs 2 pods of 8.
+var reducedJob = strings.Replace(admittedJob, `"preferNodes":["n1"]`, `"preferNodes":["n1"],"parallelism":{"to":2,"from":8}`, 1)
+
 func TestUpdate(t *testing.T) {
 	for _, c := range []struct{ name, old, job, want string }{
 		{
@@ -50,6 +53,30 @@ spec:
       tolerations: [{key: mine, operator: Exists, tolerationSeconds: 30}]
 `,
 			want: admittedJob,
+		},
+		{
+			name: "a Job that started with fewer pods keeps to them when its manifest asks for all again",
+			old:  reducedJob,
+			job:  strings.Replace(reducedJob, "parallelism: 2", "parallelism: 8", 1),
+			want: reducedJob,
+		},
+		{
+			name: "and may be made smaller",
+			old:  reducedJob,
+			job:  strings.Replace(reducedJob, "parallelism: 2", "parallelism: 1", 1),
+			want: strings.Replace(reducedJob, "parallelism: 2", "parallelism: 1", 1),
+		},
+		{
+			name: "any other number is for the API server to refuse",
+			old:  reducedJob,
+			job:  strings.Replace(reducedJob, "parallelism: 2", "parallelism: 7", 1),
+			want: strings.Replace(reducedJob, "parallelism: 2", "parallelism: 7", 1),
+		},
+		{
+			name: "while it is suspended its parallelism is its user's",
+			old:  strings.Replace(reducedJob, "suspend: false", "suspend: true", 1),
+			job:  strings.NewReplacer("suspend: false", "suspend: true", "parallelism: 2", "parallelism: 8").Replace(reducedJob),
+			want: strings.NewReplacer("suspend: false", "suspend: true", "parallelism: 2", "parallelism: 8").Replace(reducedJob),
 		},
 		{
 			name: "who sets the hold annotation suspends it",

@@ -29,8 +29,10 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduling fields of %s/%s: %w", job.Namespace, job.Name, err)
 	}
+	reduced := reduce(wanted, admit)
 	injected, err := text(demand.Injected{
 		UID: string(job.UID), NodeSelector: admit.NodeSelector, Tolerations: admit.Tolerations, PreferNodes: admit.PreferNodes,
+		Parallelism: reduced,
 	})
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	meta["labels"] = with(texts(job.Labels, wanted.Labels), object{policies.LabelState: policies.StateAdmitted})
 	return json.Marshal(object{
 		"metadata": meta,
-		"spec": with(durations(&job.Spec, &wanted.Spec), object{
+		"spec": with(durations(&job.Spec, &wanted.Spec), pods(job, wanted, reduced), object{
 			"suspend": false,
 			// A pod that is going still holds its share, so its successor waits.
 			"podReplacementPolicy": batchv1.Failed,
@@ -79,7 +81,8 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 
 // SuspendPatch takes a Job back. The template keeps its flavor: it is immutable
 // until the Job controller has seen the suspension, so the next admission
-// replaces it.
+// replaces it. What was cut of its parallelism it gets back, and is its user's to
+// change.
 func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	annotations := object{
 		policies.AnnotationReservation: nil,
@@ -104,13 +107,17 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		}
 		annotations[policies.AnnotationBackoff] = backoff
 	}
+	spec, err := restorePods(job, annotations)
+	if err != nil {
+		return nil, err
+	}
 	state := policies.StateQueued
 	if suspend.Reason.Code == reason.HeldByOwner {
 		state = policies.StateHeld
 	}
 	return json.Marshal(object{
 		"metadata": metadata(job, state, annotations),
-		"spec":     object{"suspend": true},
+		"spec":     with(spec, object{"suspend": true}),
 	})
 }
 

@@ -75,6 +75,12 @@ func TestCharges(t *testing.T) {
 	}{
 		{"a Job that waits is charged nothing", func(b *book.Book) { b.SetJob(job()) }, 0, 0, 0},
 		{"an admitted one is charged all that it may run, before any pod is there", func(b *book.Book) { b.SetJob(job(admitted)) }, 4, 4, 0},
+		{"one that starts with fewer pods is charged those from the first moment", func(b *book.Book) {
+			b.SetJob(job())
+			fewer := *reservation()
+			fewer.PodSets[0].Count = 3
+			b.Assume(job(), fewer)
+		}, 3, 3, 0},
 		{"bound pods take up the promise, not the charge", func(b *book.Book) {
 			b.SetJob(job(admitted))
 			b.SetPod(pod("1", "n"))
@@ -183,7 +189,7 @@ func TestCharges(t *testing.T) {
 		}, 0, 0, 0},
 		{"what one Job may run is held at what still adds up", func(b *book.Book) {
 			r := reservation()
-			r.PodSets[0].Requests[gpu] = 1 << 62
+			r.PodSets[0].Requests[gpu], r.PodSets[0].Count = 1<<62, 1<<40
 			b.Assume(job(wants(1<<40)), *r)
 		}, 1 << 53, 1 << 40, 0},
 	} {

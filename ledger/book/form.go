@@ -118,6 +118,9 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 		place := demand.Place{}
 		if asked := podSet(job, given.Name, i); asked != nil {
 			s.count, place = asked.Count, asked.Place
+			if e.assumed != nil {
+				s.count = min(s.count, given.Count) // maybe fewer than all; what is observed runs by its own parallelism
+			}
 		}
 		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), given.Requests, b.isIgnored))
 		for _, name := range given.Requests.Names() {

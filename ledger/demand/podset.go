@@ -10,7 +10,7 @@ type PodSet struct {
 	Name string
 	// Count is how many pods it wants at once.
 	Count    int64
-	MinCount int64 // least it starts with; 0: all of Count
+	MinCount int64 // least it starts with; 0: all of Count. Below Count
 	// Requests of one pod, exactly as the API server will make it, with one of
 	// resource.Pods. Zero amounts are left out.
 	Requests resource.List

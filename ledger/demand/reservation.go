@@ -42,14 +42,16 @@ func (r *ReservedPodSet) FlavorOf(name string) string {
 }
 
 // Injected is what an admission added to the pod template's scheduling fields,
-// in the annotation holdshort.dev/injected. The template without it is what the
-// user wants, also after edits that the user makes while the Job is suspended
+// and by how much it cut the parallelism, in the annotation
+// holdshort.dev/injected. The Job without it is what the user wants, also after edits that the user makes while the Job is suspended
 // again.
 type Injected struct {
 	UID          string                `json:"uid"`
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
 	PreferNodes  []string              `json:"preferNodes,omitempty"` // planned: a preferred affinity
+	// Parallelism it was started with, where that is less than its user asked for.
+	Parallelism *Change[int32] `json:"parallelism,omitempty"`
 }
 
 // Preempted is whom a Job made room for, in the annotation holdshort.dev/preempted

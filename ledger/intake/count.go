@@ -12,35 +12,46 @@ import (
 
 // peak is how many pods the Job runs at once at most: what it was made for.
 func peak(job *batchv1.Job) int64 {
-	most := parallelism(job)
+	most := written(job)
 	if job.Spec.Completions != nil {
 		most = min(most, max(0, int64(*job.Spec.Completions)))
 	}
 	return most
 }
 
-// parallelism of nil is 1, as the API server defaults it.
-func parallelism(job *batchv1.Job) int64 {
-	if job.Spec.Parallelism == nil {
+// parallelism is how many pods it may run now.
+func parallelism(job *batchv1.Job) int64 { return pods(job.Spec.Parallelism) }
+
+// written is the parallelism that its user asks for.
+func written(job *batchv1.Job) int64 { return pods(ownParallelism(job)) }
+
+// pods of nil are 1, as the API server defaults it.
+func pods(parallelism *int32) int64 {
+	if parallelism == nil {
 		return 1
 	}
-	return max(0, int64(*job.Spec.Parallelism))
+	return max(0, int64(*parallelism))
 }
 
 // wantActive is how many pods the Job controller keeps running for this Job
 // while it is not suspended. It is its own rule, not an estimate: with
 // completions, what is left of them, at most parallelism; without, parallelism
-// until the first success and from then on only what still runs.
+// until the first success and from then on only what still runs. What is
+// suspended asks again for all that its user wrote.
 func wantActive(job *batchv1.Job) int64 {
+	most := parallelism(job)
+	if suspended(job) {
+		most = written(job)
+	}
 	switch {
 	case Finished(job), job.DeletionTimestamp != nil:
 		return 0
 	case job.Spec.Completions != nil:
-		return min(parallelism(job), remaining(job, int64(*job.Spec.Completions)))
+		return min(most, remaining(job, int64(*job.Spec.Completions)))
 	case succeeded(job) > 0:
 		return max(0, int64(job.Status.Active))
 	}
-	return parallelism(job)
+	return most
 }
 
 // remaining completions. Of an Indexed Job a failed index is as done as a

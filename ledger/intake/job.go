@@ -104,14 +104,19 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	if problem == nil {
 		problem = uncountable
 	}
+	count := wantActive(job)
 	set := demand.PodSet{
 		Name:     PodSetName,
-		Count:    wantActive(job),
+		Count:    count,
+		MinCount: least(job, count),
 		Requests: perPod,
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
 	}
 	if problem == nil {
 		problem = uncountableTotal(perPod, peak(job))
+	}
+	if problem == nil {
+		problem = badLeast(job)
 	}
 	if name := pod.Spec.PriorityClassName; problem == nil && name != "" && env.priorityClass(name) == nil {
 		missing := reason.MissingPriorityClass(name)

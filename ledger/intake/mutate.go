@@ -21,9 +21,10 @@ func AsWritten(job *batchv1.Job) *batchv1.Job {
 		return job
 	}
 	bare := *job
+	bare.Spec.Parallelism = ownParallelism(job)
 	template := &bare.Spec.Template
 	template.Spec = ownSpec(job)
-	template.Spec.Affinity = ownAffinity(&template.Spec, injected(job))
+	template.Spec.Affinity = ownAffinity(&template.Spec, Injected(job))
 	if m := MutatedRecord(job); m != nil {
 		bare.Labels, bare.Annotations = undo(job.Labels, m.Labels), undo(job.Annotations, m.Annotations)
 		template.Labels, template.Annotations = undo(template.Labels, m.PodLabels), undo(template.Annotations, m.PodAnnotations)

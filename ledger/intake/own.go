@@ -24,7 +24,7 @@ type Own struct {
 // Scheduling is the template's scheduling fields without what an admission
 // injected: what the user wants, edits after the admission included.
 func Scheduling(job *batchv1.Job) (Own, error) {
-	spec, added := &job.Spec.Template.Spec, injected(job)
+	spec, added := &job.Spec.Template.Spec, Injected(job)
 	own := Own{NodeSelector: ownSelector(spec.NodeSelector, added)}
 	var err error
 	if own.Tolerations, err = ownList(spec.Tolerations, added.Tolerations); err != nil {
@@ -53,9 +53,9 @@ func PreferNodes(nodes []string) []corev1.PreferredSchedulingTerm {
 	}}
 }
 
-// injected is the record of what an admission added, empty if there is none of
+// Injected is the record of what an admission added, empty if there is none of
 // this UID that can be read.
-func injected(job *batchv1.Job) demand.Injected {
+func Injected(job *batchv1.Job) demand.Injected {
 	var added demand.Injected
 	if record(job, policies.AnnotationInjected, &added) && added.UID == string(job.UID) {
 		return added
@@ -65,7 +65,7 @@ func injected(job *batchv1.Job) demand.Injected {
 
 // ownSpec is the template's pod spec without what an admission injected.
 func ownSpec(job *batchv1.Job) corev1.PodSpec {
-	spec, added := job.Spec.Template.Spec, injected(job)
+	spec, added := job.Spec.Template.Spec, Injected(job)
 	spec.NodeSelector = ownSelector(spec.NodeSelector, added)
 	if len(added.Tolerations) > 0 {
 		spec.Tolerations = slices.DeleteFunc(slices.Clone(spec.Tolerations), func(t corev1.Toleration) bool {

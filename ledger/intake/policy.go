@@ -17,9 +17,11 @@ import (
 // workload is what policies see of the Job. It has nothing in it that the
 // ledger or a running pod changes: not the ledger's own keys, and the count is
 // what the Job was made for, not what is left of it. So a verdict stays the
-// same while the Job runs, and the webhook sees what the ledger sees.
+// same while the Job runs, also with fewer pods than it asks for, and the webhook
+// sees what the ledger sees.
 func workload(job *batchv1.Job, set demand.PodSet, at demand.Arrival, env Env) *policies.Workload {
 	count := peak(job)
+	least := least(job, count)
 	className := job.Spec.Template.Spec.PriorityClassName
 	w := &policies.Workload{
 		UID: string(job.UID), Name: job.Name, Namespace: job.Namespace, Kind: "Job",
@@ -30,7 +32,7 @@ func workload(job *batchv1.Job, set demand.PodSet, at demand.Arrival, env Env) *
 		ArrivalNS:   at.Effective,
 		CreatedNS:   nanoseconds(job.CreationTimestamp),
 		PodSets: []policies.PodSet{{
-			Name: set.Name, Count: count, Requests: set.Requests,
+			Name: set.Name, Count: count, MinCount: least, Requests: set.Requests,
 			NodeSelector: set.Place.NodeSelector, Tolerations: set.Place.Tolerations,
 			PriorityClass: className,
 		}},
@@ -89,7 +91,7 @@ func RawJob(job *batchv1.Job) (map[string]any, error) {
 	bare.ResourceVersion = ""
 	bare.Labels = without(job.Labels, LedgerLabel)
 	bare.Annotations = without(job.Annotations, LedgerAnnotation)
-	bare.Spec.Suspend = nil
+	bare.Spec.Suspend, bare.Spec.Parallelism = nil, ownParallelism(job)
 	bare.Spec.Template.Labels = without(job.Spec.Template.Labels, func(key string) bool { return key == policies.LabelQueue })
 	bare.Spec.Template.Annotations = without(job.Spec.Template.Annotations, LedgerAnnotation)
 	bare.Spec.Template.Spec = ownSpec(job)

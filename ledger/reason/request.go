@@ -26,6 +26,15 @@ func UncountableTotal(resource string, pods int64) Reason {
 	return badRequest("spec.parallelism: what %s would hold of %s is more than can be counted. Try: fewer pods at once", Pods(pods), resource)
 }
 
+// BadLeast is a least number of pods that the Job cannot start with.
+func BadLeast(annotation, value string, pods int64) Reason {
+	if pods <= 1 {
+		return badRequest("metadata.annotations[%s]: %q, and the Job has one pod at most. Try: leave it out, or set it to 1", annotation, value)
+	}
+	return badRequest("metadata.annotations[%s]: %q is not a whole number from 1 to spec.parallelism. Try: one from 1 to %d",
+		annotation, value, pods)
+}
+
 // MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would
 // be refused, and their overhead is not known.
 func MissingRuntimeClass(name string) Reason {

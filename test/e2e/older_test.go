@@ -94,6 +94,10 @@ func TestAnOlderServer(t *testing.T) {
 		ctx, s := on(t, env, "mixed", flavorPolicy)
 		anotherFlavorOrNone(t, ctx, s)
 	})
+	t.Run("a Job starts with as many pods as there is room for", func(t *testing.T) {
+		ctx, s := on(t, env, "partial", partialPolicy(5))
+		tellPartial(t, ctx, s)
+	})
 	t.Run("a policy mutates Jobs at creation and at admission", func(t *testing.T) {
 		ctx, s := on(t, env, "mutate", mutatePolicy)
 		mutateScene(t, ctx, s)

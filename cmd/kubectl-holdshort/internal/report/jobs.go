@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -118,6 +119,9 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 	row.Since = since(job, d, row)
 	if holds(row.State) {
 		row.Reserved = charged(d.Reservation)
+	}
+	if c := intake.Reduced(job); c != nil && row.State == StateAdmitted {
+		row.Message = fmt.Sprintf("runs %d of %d pods (min-parallelism %s)", c.To, *c.From, job.Annotations[policies.AnnotationLeast])
 	}
 	if row.Waits() {
 		code, sentence := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
