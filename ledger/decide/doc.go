@@ -6,10 +6,18 @@
 // What it needs from a policy's lazy rules it asks for (Result.Asks); the loop
 // gets the answers and plans again.
 //
-// A plan is rounds. In a round at most one Job of each queue is looked at, the
-// heads in the order of their rank (the policy's order, else priority, then
-// arrival, then UID). A Job starts on the first of its flavors that has quota
-// and machines for all of its pods. Room only gets less within a plan, so Jobs
-// that are alike (class) need one look. The machines are proved against pods
-// that were let go and are not bound yet, wherever those may land (machines).
+// A plan is rounds (rounds). In each, the first Job of every queue is looked at, all
+// against the same picture: the best flavor for every part of it (assign), and whom
+// it might displace (victims, classical, fair). Then they are taken in order
+// (order), each seeing what those before it took. It goes on until nobody is left
+// who was not tried. Room only gets less within a plan, so Jobs that are alike
+// (class) need one look.
+//
+// There are two trees of quotas: as things are, and as they will be when those have
+// gone who are taken back. A Job is planned on the second and starts when the first
+// allows it too; until then its room is kept (leaving). For the head of a line that
+// may be backfilled, room is booked at the moment when it can start (backfill).
+//
+// The machines are proved against pods that were let go and are not bound yet,
+// wherever those may land (machines).
 package decide

@@ -7,7 +7,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/quota"
 )
 
-// search is how far the search for flavors came in a round.
+// progress is how far the search for flavors came in a round.
 type progress struct {
 	tried tried
 	round int

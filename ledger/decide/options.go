@@ -24,10 +24,10 @@ type Memory struct {
 	round   int
 	parked  map[string]bool     // UIDs that were tried and wait for something to change
 	first   map[string]string   // queue → UID of the Job that others were taken back for
-	tried   map[string]progress // by UID
+	tried   map[string]progress // UID → how far the search for flavors came
 	freed   map[string]int      // queue → how often something of it was freed
 	from    map[string]tried    // UID → where the last search began
-	untried bool
+	untried bool                // some Jobs were not got to
 }
 
 // Untried tells whether Jobs are left that the last round did not get to.
