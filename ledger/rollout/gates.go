@@ -106,6 +106,9 @@ func (g *Gates) fly(ctx context.Context, old, candidate *engine.Revision) error 
 		return unavailable{fmt.Errorf("looking at the Jobs that there are: %w", err)}
 	}
 	found, err := preflight(ctx, jobs, old, candidate)
+	if errors.As(err, new(slow)) {
+		return err
+	}
 	if err != nil {
 		return unavailable{err}
 	}

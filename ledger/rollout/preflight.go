@@ -3,9 +3,11 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/reason"
@@ -13,6 +15,19 @@ import (
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
 )
+
+// A pre-flight is over after so long, and after so many Jobs about which the
+// candidate had no answer in time: whoever made it has to make it faster first, and
+// nobody else's policy waits for it.
+const (
+	preflightMax = 15 * time.Second
+	lateMax      = 20
+)
+
+// slow is a policy that was not tried on all Jobs, since that takes too long.
+type slow struct{ why string }
+
+func (s slow) Error() string { return s.why }
 
 // examplesMax is how many Jobs of one kind of change are named.
 const examplesMax = 5
@@ -65,6 +80,8 @@ type flight struct {
 	counts         map[string]int64
 	examples       map[string][]string
 	harmed         int64
+	late           int    // Jobs about which there was no answer in time
+	why            string // the last time
 	used           map[cell]int64
 }
 
@@ -75,11 +92,19 @@ type cell struct{ queue, flavor, resource string }
 // no effect on any of them.
 func preflight(ctx context.Context, jobs []Live, old, candidate *engine.Revision) (*v1alpha1.Preflight, error) {
 	f := &flight{old: old, candidate: candidate, counts: map[string]int64{}, examples: map[string][]string{}, used: map[cell]int64{}}
+	whole := ctx
+	ctx, cancel := context.WithTimeout(ctx, preflightMax)
+	defer cancel()
 	for i := range jobs {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("asking the candidate about the Jobs: %w", err)
-		}
 		f.job(ctx, &jobs[i])
+		switch {
+		case whole.Err() != nil:
+			return nil, fmt.Errorf("asking the candidate about the Jobs: %w", whole.Err())
+		case ctx.Err() != nil:
+			return nil, slow{fmt.Sprintf("asking it about the %d Jobs that there are takes more than %s. Try: kubectl holdshort policy bench", len(jobs), preflightMax)}
+		case f.late >= lateMax:
+			return nil, slow{fmt.Sprintf("it had no answer in time about %d of the first %d Jobs, the last time: %s", f.late, i+1, f.why)}
+		}
 	}
 	f.quotas()
 	result := &v1alpha1.Preflight{Jobs: int64(len(jobs))}
@@ -121,22 +146,32 @@ func (f *flight) job(ctx context.Context, live *Live) {
 	}
 }
 
+// fails is an error in words; no answer in time is counted.
+func (f *flight) fails(err error) string {
+	var eval *engine.EvalError
+	if errors.As(err, &eval) && (eval.Code == engine.EvalDeadline || eval.Code == engine.EvalMemory) {
+		f.late++
+		f.why = err.Error()
+	}
+	return err.Error()
+}
+
 // judge gives the kind of harm, if there is any that is new.
 func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdict, kind, why string) {
 	in, err := f.given(ctx, live)
 	if err != nil {
-		return verdict, unless(live.Fails, changeFails), err.Error()
+		return verdict, unless(live.Fails, changeFails), f.fails(err)
 	}
 	verdict, err = f.candidate.Classify(ctx, in)
 	if err != nil {
-		return verdict, unless(live.Fails, changeFails), err.Error()
+		return verdict, unless(live.Fails, changeFails), f.fails(err)
 	}
 	if live.Admitted {
 		return verdict, "", "" // neither denied nor queued any more
 	}
 	denied, err := f.candidate.Deny(ctx, in)
 	if err != nil {
-		return verdict, unless(live.Fails, changeFails), err.Error()
+		return verdict, unless(live.Fails, changeFails), f.fails(err)
 	}
 	if len(denied) > 0 {
 		return verdict, unless(live.Denied, changeDenied), denied[0].Code + ": " + denied[0].Message
@@ -145,7 +180,7 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 		return verdict, changeUnknown, fmt.Sprintf("there is no queue %q for namespace %s", queue, in.Namespace.Name)
 	}
 	if err := f.hold(ctx, live, in.Workload, verdict); err != nil {
-		return verdict, unless(live.Fails, changeFails), err.Error()
+		return verdict, unless(live.Fails, changeFails), f.fails(err)
 	}
 	return verdict, "", ""
 }

@@ -295,3 +295,27 @@ func TestACandidateIsAskedAboutWhatWaitsAsItWouldBeUnderTheCandidate(t *testing.
 		})
 	}
 }
+
+func TestACandidateWithoutAnAnswerInTimeIsNotAskedAboutEverybody(t *testing.T) {
+	old := compiled(t, map[string]string{"data.yaml": twoQueues})
+	bundle := engine.Bundle{Source: "test", Files: map[string][]byte{"data.yaml": []byte(twoQueues), "slow.rego": []byte(
+		"package holdshort.policy\n\ndeny contains {\"code\": \"t.x/Slow\", \"message\": \"m\"} if {\n\tcount(numbers.range(1, 100000000)) == input.workload.arrival_ns\n}\n")}}
+	candidate, err := engine.Compile(t.Context(), bundle, engine.Options{Deadline: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []Live
+	for i := range 1000 {
+		jobs = append(jobs, waiting(t, old, fmt.Sprint("j", i), "lab", "urgent"))
+		jobs[i].Input.Workload.ArrivalNS = int64(i) // else one answer is everybody's
+	}
+	_, err = preflight(t.Context(), jobs, old, candidate)
+	if err == nil || !errors.As(err, new(slow)) {
+		t.Fatalf("error %v", err)
+	}
+	for _, part := range []string{"about 20 of the first 20 Jobs", "deny", "Try: "} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %q", err, part)
+		}
+	}
+}

@@ -185,6 +185,7 @@ func (r *Rollout) look(ctx context.Context) {
 	}
 	r.status.answered(r.answer)
 	r.doubt(ctx)
+	r.settled(ctx)      // whatever becomes of the shadow
 	r.lookAtShadow(ctx) // beside what is in force now
 }
 
@@ -265,13 +266,13 @@ func (r *Rollout) olderVerdict() bool {
 
 // inForce records that another revision is.
 func (r *Rollout) inForce(ctx context.Context, before, revision *engine.Revision, why, note string) {
-	r.told, r.unkept = "", nil
+	// What is in force first: it may be what Before has, and is nowhere else.
+	r.told, r.unkept = "", []keeping{{r.Kept, revision.Bundle()}}
 	if before != nil {
 		bundle := before.Bundle()
 		r.previous = &bundle
 		r.unkept = append(r.unkept, keeping{r.Before, bundle})
 	}
-	r.unkept = append(r.unkept, keeping{r.Kept, revision.Bundle()})
 	r.status.activated(revision, r.Gates.report, r.Now())
 	r.count("active", strings.TrimPrefix(why, "Policy"))
 	r.Log.Info("policy is in force", "revision", revision.Digest(), "source", revision.Source())
@@ -324,7 +325,10 @@ func (r *Rollout) settled(ctx context.Context) bool {
 		}
 		r.unkept = r.unkept[1:]
 	}
-	problems = append(problems, r.publish(ctx), r.takeOut(ctx))
+	problems = append(problems, r.publish(ctx))
+	if len(r.unkept) == 0 { // else a restart has to hear it again
+		problems = append(problems, r.takeOut(ctx))
+	}
 	err := errors.Join(problems...)
 	if err != nil && ctx.Err() == nil {
 		r.Log.Error(err, "the rollout is not written down")
