@@ -64,7 +64,13 @@ func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
 func (b *Book) SetJob(j *demand.Job) {
 	e := b.entry(j.UID)
 	e.observed = j
+	if made := j.Preempted; made != nil && b.startedSince(made) {
+		e.served = made.Time
+	}
 	b.reform(e)
+	if j.Finished && j.Reservation != nil {
+		b.serve(j.UID) // seen for the first time after its end
+	}
 }
 
 // DeleteJob takes a Job away, with what was assumed of it. What its pods hold

@@ -77,6 +77,16 @@ func (b *Book) serve(uid string) {
 	}
 }
 
+// startedSince tells whether a Job that room was made for has had it: after a
+// restart, those who made it may be seen last.
+func (b *Book) startedSince(made *demand.Preempted) bool {
+	by := b.entries[made.By]
+	if by == nil || by.observed == nil || by.observed.Reservation == nil {
+		return false
+	}
+	return by.observed.Reservation.Time >= made.Time
+}
+
 // unform gives up the shapes an entry uses.
 func (b *Book) unform(e *Entry) {
 	for _, s := range e.sets {

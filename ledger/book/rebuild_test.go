@@ -171,3 +171,24 @@ func drawJob(t *rapid.T, uid string) *demand.Job {
 	}
 	return j
 }
+
+func TestRoomIsNotKeptForWhoHasHadIt(t *testing.T) {
+	by := &demand.Job{UID: "by", Reservation: &demand.Reservation{UID: "by", Queue: "q", Time: 2, PodSets: []demand.ReservedPodSet{{Name: "main", Count: 1}}}}
+	over := *by
+	over.Finished = true
+	gave := &demand.Job{UID: "gave", Suspended: true, Preempted: &demand.Preempted{UID: "gave", By: "by", Time: 1}}
+	for name, order := range map[string][]*demand.Job{
+		"it runs, and is seen first": {by, gave}, "it runs, and is seen last": {gave, by},
+		"it is over, and is seen first": {&over, gave}, "it is over, and is seen last": {gave, &over},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := book.New()
+			for _, j := range order {
+				b.SetJob(j)
+			}
+			if left := b.Snapshot().Leaving(); len(left) > 0 {
+				t.Fatalf("room is still kept that %d Jobs made", len(left))
+			}
+		})
+	}
+}

@@ -156,6 +156,11 @@ func core() []Row {
 			Ours: with("ledger/book", "ledger/effect", "ledger/fit", "ledger/quota"), Without: without, Pure: true,
 			Never: "engine, Kubernetes, a clock, a context, a log: the same values give the same plan",
 		},
+		{
+			Package: "ledger/sim", Duty: "book and plan under a clock of its own: what a policy comes to over time",
+			Ours: with("ledger/book", "ledger/decide", "ledger/effect", "ledger/quota"), Without: without, Pure: true,
+			Never: "a client, a clock, a way to decide of its own: the same seed has the same run",
+		},
 	}
 }
 

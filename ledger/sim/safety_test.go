@@ -1,0 +1,229 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/sim"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// watched lets a world run and has every plan looked at.
+func watched(t *rapid.T, w sim.World, look func(sim.Moment)) *sim.Log {
+	t.Helper()
+	w.Observe = look
+	log, err := sim.Run(w)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, tail(log))
+	}
+	return log
+}
+
+func tail(log *sim.Log) string {
+	text := ""
+	for _, r := range log.Records[max(0, len(log.Records)-30):] {
+		text += fmt.Sprintf("%8.3f %s %s %s %s\n", float64(r.At-start)/1e9, r.Kind, r.UID, r.Code, r.By)
+	}
+	return text
+}
+
+// TestSafetyQuota is I1: what an admission adds is left of its queue and of every
+// cohort above it, with all that is charged, pods that are still going included.
+func TestSafetyQuota(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		watched(t, drawWorld(t, wanted{queues: 4, jobs: 12}), func(m sim.Moment) {
+			limits, err := decide.Limits(m.Input.Catalog)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree := quota.NewTree(limits)
+			for key, n := range m.Book.Usage() {
+				charge(tree, key, n)
+			}
+			for _, a := range m.Plan.Admit {
+				all := charges(&a.Reservation)
+				for key, n := range all {
+					q, pair := tree.Queue(key.Queue), tree.Pair(key.Flavor, key.Resource)
+					if pair == quota.None || !limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
+						continue
+					}
+					if !tree.Fits(q, pair, n) {
+						t.Fatalf("%s starts with %d of %+v, of which %d are left", a.Job.UID, n, key, tree.Available(q, pair))
+					}
+				}
+				for key, n := range all {
+					charge(tree, key, n)
+				}
+			}
+		})
+	})
+}
+
+func charge(tree *quota.Tree, key quota.Key, n int64) {
+	if q, pair := tree.Queue(key.Queue), tree.Pair(key.Flavor, key.Resource); q != quota.None && pair != quota.None {
+		tree.Add(q, pair, n)
+	}
+}
+
+// charges is what a reservation takes, row by row.
+func charges(r *demand.Reservation) map[quota.Key]int64 {
+	all := map[quota.Key]int64{}
+	for _, set := range r.PodSets {
+		for name, n := range set.Requests {
+			all[quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}] += n * set.Count
+		}
+	}
+	return all
+}
+
+func limited(q policies.Queue, name string) bool {
+	for _, limits := range q.Quota {
+		if _, ok := limits[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSafetyNoLeak is I4: once all pods and all who run are gone, nothing is held.
+func TestSafetyNoLeak(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var last sim.Moment
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 10, outside: true}), func(m sim.Moment) { last = m })
+		if err := last.Book.SelfCheck(); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range last.Jobs {
+			if j.Admitted() {
+				return // something never ends: its node went away
+			}
+		}
+		if used := last.Book.Usage(); len(used) > 0 {
+			t.Fatalf("nobody runs, and charged are %v", used)
+		}
+		if held := last.Book.Nodes().Held(); len(held) > 0 {
+			t.Fatalf("nobody runs, and held are %v", held)
+		}
+	})
+}
+
+// TestSafetyReplay is I8: a book made anew from the objects, in whatever order they
+// come, has the same sums as the one that saw it all happen, and the same plan.
+func TestSafetyReplay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 8, outside: true}), func(m sim.Moment) {
+			if len(m.Input.Busy) > 0 {
+				return // what is assumed is on no object yet
+			}
+			one, other := rebuilt(m, random), rebuilt(m, random)
+			if diff := m.Book.Diff(one); len(diff) > 0 {
+				t.Fatalf("running and rebuilt differ: %v", diff)
+			}
+			in := m.Input
+			in.Snapshot = one.Snapshot()
+			plan := decide.Plan(in)
+			in.Snapshot = other.Snapshot()
+			if diff := cmp.Diff(plan, decide.Plan(in)); diff != "" {
+				t.Fatalf("books made in another order have other plans:\n%s", diff)
+			}
+			// What an admitted Job's pods did before a restart is not known after it, so
+			// timeouts may be looked out for that are over.
+			if diff := cmp.Diff(effects(m.Plan), effects(plan)); diff != "" {
+				t.Fatalf("running (-) and rebuilt (+) have other plans:\n%s", diff)
+			}
+		})
+	})
+}
+
+func effects(r decide.Result) decide.Result {
+	return decide.Result{Admit: r.Admit, Suspend: r.Suspend, Waiting: r.Waiting, Queues: r.Queues}
+}
+
+// rebuilt is a book of the objects that there are, in any order.
+func rebuilt(m sim.Moment, random *rand.Rand) *book.Book {
+	var feed []func(*book.Book)
+	for _, n := range m.Nodes {
+		feed = append(feed, func(b *book.Book) { b.SetNode(n) })
+	}
+	for _, p := range m.Pods {
+		feed = append(feed, func(b *book.Book) { b.SetPod(p) })
+	}
+	for _, j := range m.Jobs {
+		feed = append(feed, func(b *book.Book) { b.SetJob(j) })
+	}
+	random.Shuffle(len(feed), func(i, k int) { feed[i], feed[k] = feed[k], feed[i] })
+	b := book.New()
+	for _, f := range feed {
+		f(b)
+	}
+	b.Tick(m.Input.Now)
+	return b
+}
+
+// TestSafetyDeterminism is I13: the same world has the same run.
+func TestSafetyDeterminism(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t, wanted{queues: 4, jobs: 12, outside: true})
+		one, err := sim.Run(w)
+		other, again := sim.Run(w)
+		if diff := cmp.Diff(one, other); diff != "" || (err == nil) != (again == nil) {
+			t.Fatalf("two runs of one world differ: %v, %v\n%s", err, again, diff)
+		}
+	})
+}
+
+// TestSafetyStrictOrder is I9: in a strict queue nobody starts while one before it
+// waits for share or machines, unless room was made for it before.
+func TestSafetyStrictOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 12, outside: true}), func(m sim.Moment) {
+			promised := map[string]bool{}
+			for _, j := range m.Jobs {
+				if j.Preempted != nil {
+					promised[j.Preempted.By] = true
+				}
+			}
+			for _, a := range m.Plan.Admit {
+				queue := m.Input.Verdicts[a.Job.UID].Verdict.Queue
+				if !m.Input.Catalog.Queues[queue].Strict() || promised[a.Job.UID] {
+					continue
+				}
+				for _, w := range m.Plan.Waiting {
+					if w.Queue == queue && w.Rank > 0 && before(m, w.UID, a.Job) {
+						t.Fatalf("%s starts before %s, which waits: %s", a.Job.UID, w.UID, w.Reason.Message)
+					}
+				}
+			}
+		})
+	})
+}
+
+func before(m sim.Moment, uid string, than *demand.Job) bool {
+	mine, its := m.Input.Verdicts[uid].Verdict.Priority, m.Input.Verdicts[than.UID].Verdict.Priority
+	for _, j := range m.Jobs {
+		if j.UID == uid {
+			return mine > its || mine == its && demand.CompareArrival(j, than) < 0
+		}
+	}
+	return false
+}
+
+// TestSafetyMachines is I3: where machines are verified and do not change, every
+// pod that was let go finds a node as soon as the scheduler looks at it.
+func TestSafetyMachines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := watched(t, drawWorld(t, wanted{queues: 3, jobs: 12}), func(sim.Moment) {})
+		if log.Unschedulable > 0 {
+			t.Fatalf("%d pods found no node\n%s", log.Unschedulable, tail(log))
+		}
+	})
+}
