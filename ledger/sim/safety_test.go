@@ -45,8 +45,13 @@ func TestSafetyQuota(t *testing.T) {
 				t.Fatal(err)
 			}
 			tree := quota.NewTree(limits)
+			charge := func(key quota.Key, n int64) {
+				if limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
+					charge(tree, key, n)
+				}
+			}
 			for key, n := range m.Book.Usage() {
-				charge(tree, key, n)
+				charge(key, n)
 			}
 			for _, a := range m.Plan.Admit {
 				all := charges(&a.Reservation)
@@ -60,7 +65,7 @@ func TestSafetyQuota(t *testing.T) {
 					}
 				}
 				for key, n := range all {
-					charge(tree, key, n)
+					charge(key, n)
 				}
 			}
 		})
