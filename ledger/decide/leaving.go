@@ -60,7 +60,7 @@ func (p *planner) openLeaving() {
 
 // freeLater takes from the tree of later what is in use only now.
 func (p *planner) freeLater(k quota.Key, amount int64) {
-	node, pair := p.tree.Queue(k.Queue), p.tree.Pair(k.Flavor, k.Resource)
+	node, pair := p.row(k)
 	if node == quota.None || pair == quota.None {
 		return
 	}

@@ -139,10 +139,22 @@ func (p *planner) newLine(name string, q policies.Queue) *line {
 
 // charge counts what is used by a queue of the policy.
 func (p *planner) charge(k quota.Key, amount int64) {
-	node, pair := p.tree.Queue(k.Queue), p.tree.Pair(k.Flavor, k.Resource)
-	if node != quota.None && pair != quota.None {
+	if node, pair := p.row(k); node != quota.None && pair != quota.None {
 		p.tree.Add(node, pair, amount)
 	}
+}
+
+// row is where something is charged in the tree: nowhere if the queue does not
+// limit it, whoever else does, as nothing is charged for it when a Job starts.
+func (p *planner) row(k quota.Key) (quota.NodeID, quota.PairID) {
+	l := p.lines[k.Queue]
+	if l == nil {
+		return quota.None, quota.None
+	}
+	if _, limited := l.groupOf[k.Resource]; !limited {
+		return quota.None, quota.None
+	}
+	return l.node, p.tree.Pair(k.Flavor, k.Resource)
 }
 
 // chargeLoose charges a Job that was never admitted to its queue, on the first

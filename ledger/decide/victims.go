@@ -132,7 +132,7 @@ func (p *planner) victimOf(e *book.Entry, n quota.NodeID) *victim {
 		return nil
 	}
 	e.EachCharge(func(k quota.Key, n int64) {
-		if pair := p.tree.Pair(k.Flavor, k.Resource); pair != quota.None && k.Queue == p.tree.Name(v.node) {
+		if at, pair := p.row(k); pair != quota.None && at == v.node {
 			v.uses = append(v.uses, use{pair, n})
 		}
 	})

@@ -186,42 +186,6 @@ func TestSafetyDeterminism(t *testing.T) {
 	})
 }
 
-// TestSafetyStrictOrder is I9: in a strict queue nobody starts while one before it
-// waits for share or machines, unless room was made for it before.
-func TestSafetyStrictOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		watched(t, drawWorld(t, wanted{queues: 3, jobs: 12, outside: true}), func(m sim.Moment) {
-			promised := map[string]bool{}
-			for _, j := range m.Jobs {
-				if j.Preempted != nil {
-					promised[j.Preempted.By] = true
-				}
-			}
-			for _, a := range m.Plan.Admit {
-				queue := m.Input.Verdicts[a.Job.UID].Verdict.Queue
-				if !m.Input.Catalog.Queues[queue].Strict() || promised[a.Job.UID] {
-					continue
-				}
-				for _, w := range m.Plan.Waiting {
-					if w.Queue == queue && w.Rank > 0 && before(m, w.UID, a.Job) {
-						t.Fatalf("%s starts before %s, which waits: %s", a.Job.UID, w.UID, w.Reason.Message)
-					}
-				}
-			}
-		})
-	})
-}
-
-func before(m sim.Moment, uid string, than *demand.Job) bool {
-	mine, its := m.Input.Verdicts[uid].Verdict.Priority, m.Input.Verdicts[than.UID].Verdict.Priority
-	for _, j := range m.Jobs {
-		if j.UID == uid {
-			return mine > its || mine == its && demand.CompareArrival(j, than) < 0
-		}
-	}
-	return false
-}
-
 // TestSafetyMachines is I3: where machines are verified and do not change, every
 // pod that was let go finds a node as soon as the scheduler looks at it.
 func TestSafetyMachines(t *testing.T) {
