@@ -94,8 +94,7 @@ func (p *planner) changes() []change {
 	for _, e := range p.ends() {
 		all = append(all, change{e.at, func(later *planner) {
 			e.entry.EachCharge(func(k quota.Key, n int64) {
-				node, pair := later.tree.Queue(k.Queue), later.tree.Pair(k.Flavor, k.Resource)
-				if node != quota.None && pair != quota.None {
+				if node, pair := later.row(k); node != quota.None && pair != quota.None {
 					later.tree.Remove(node, pair, n)
 				}
 			})
