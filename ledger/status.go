@@ -155,9 +155,11 @@ func queueStatus(state *decide.QueueState, in *line, revision string, conditions
 	}
 	var summary []string
 	for _, row := range state.Rows {
+		available := quantity(row.Resource, row.Left)
 		status.Usage = append(status.Usage, v1alpha1.QueueUsage{
 			Flavor: row.Flavor, Resource: row.Resource,
 			Used: quantity(row.Resource, row.Usage), Limit: quantity(row.Resource, row.Nominal),
+			Available: &available,
 		})
 		summary = append(summary, summaryOf(row))
 	}

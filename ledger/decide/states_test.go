@@ -14,7 +14,7 @@ import (
 
 // row of GPUs or pods, as a queue's state shows it.
 func row(queue, flavor, resource string, nominal, usage int64) quota.Row {
-	return quota.Row{Key: quota.Key{Queue: queue, Flavor: flavor, Resource: resource}, Nominal: nominal, Usage: usage}
+	return quota.Row{Key: quota.Key{Queue: queue, Flavor: flavor, Resource: resource}, Nominal: nominal, Usage: usage, Left: max(0, nominal-usage)}
 }
 
 func TestQueuesShowWhatIsChargedThoughThePolicyMovedOn(t *testing.T) {

@@ -10,6 +10,7 @@ type Row struct {
 	Key
 	Nominal int64
 	Usage   int64
+	Left    int64 // what it may still use, borrowed or not; at least 0
 }
 
 // CompareKeys orders keys by queue, flavor, resource.

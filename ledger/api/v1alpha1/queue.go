@@ -59,6 +59,9 @@ type QueueUsage struct {
 	Resource string            `json:"resource"`
 	Used     resource.Quantity `json:"used"`
 	Limit    resource.Quantity `json:"limit"`
+	// Available is how much more the queue may use, of its own or borrowed.
+	// +optional
+	Available *resource.Quantity `json:"available,omitempty"`
 }
 
 // QueueHead is the first Job in line.

@@ -94,7 +94,7 @@ func (x *JobExplanation) short(rows []QueueUsage) []QueueUsage {
 	var asked []QueueUsage
 	for _, u := range rows {
 		row := reason.Quota{
-			Queue: x.Queue, Flavor: u.Flavor, Resource: u.Resource, Used: u.Used, Nominal: u.Limit, Asked: askedOf(x.Asks, u.Resource), Left: u.Limit - u.Used,
+			Queue: x.Queue, Flavor: u.Flavor, Resource: u.Resource, Used: u.Used, Nominal: u.Limit, Asked: askedOf(x.Asks, u.Resource), Left: u.Available,
 		}
 		if row.About(x.Message) {
 			x.Now = append(x.Now, u)

@@ -74,9 +74,16 @@ func usage(q *v1alpha1.Queue) []QueueUsage {
 	for _, u := range q.Status.Usage {
 		used, errUsed := policies.Amount(u.Resource, u.Used)
 		limit, errLimit := policies.Amount(u.Resource, u.Limit)
-		if errUsed == nil && errLimit == nil {
-			rows = append(rows, QueueUsage{Flavor: u.Flavor, Resource: u.Resource, Used: used, Limit: limit})
+		if errUsed != nil || errLimit != nil {
+			continue
 		}
+		row := QueueUsage{Flavor: u.Flavor, Resource: u.Resource, Used: used, Limit: limit, Available: max(0, limit-used)}
+		if u.Available != nil { // else the manager is an older one, where nobody borrows
+			if available, err := policies.Amount(u.Resource, *u.Available); err == nil {
+				row.Available = available
+			}
+		}
+		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b QueueUsage) int {
 		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))

@@ -44,6 +44,8 @@ type QueueUsage struct {
 	Resource string `json:"resource"`
 	Used     int64  `json:"used"`
 	Limit    int64  `json:"limit"`
+	// Available is how much more it may use, of its own or borrowed.
+	Available int64 `json:"available"`
 }
 
 // QueueHead is the first Job in line.
