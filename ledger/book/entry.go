@@ -105,6 +105,20 @@ func (e *Entry) setUnbound(p *pod, there bool) {
 	}
 }
 
+func (e *Entry) setBound(p *pod, sign int64) {
+	if e.bound == nil {
+		e.bound = map[*pod]struct{}{}
+	}
+	if sign > 0 {
+		e.bound[p] = struct{}{}
+	} else {
+		delete(e.bound, p)
+	}
+	if !p.deleting {
+		e.active += sign
+	}
+}
+
 // reservation is what the Job counts as admitted by: what was assumed, or what
 // is written on it; nil if it does not count as admitted.
 func (e *Entry) reservation() *demand.Reservation {

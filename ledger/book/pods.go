@@ -155,19 +155,10 @@ func (b *Book) count(p *pod, sign int64) {
 		return
 	}
 	e.live += sign
-	switch {
-	case p.node == "":
+	if p.node == "" {
 		e.setUnbound(p, sign > 0)
-	case sign > 0:
-		if e.bound == nil {
-			e.bound = map[*pod]struct{}{}
-		}
-		e.bound[p] = struct{}{}
-	default:
-		delete(e.bound, p)
-	}
-	if p.node != "" && !p.deleting {
-		e.active += sign
+	} else {
+		e.setBound(p, sign)
 	}
 	if p.ready && !p.deleting {
 		e.readyPods += sign

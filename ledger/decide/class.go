@@ -21,7 +21,6 @@ type class struct {
 	sets   []ask
 	shapes []placed        // worked out so far
 	never  []reason.Reason // why it is not in line at all
-	least  int64           // pods it can start with, if that is fewer than all
 	failed *item           // did not fit at some point of this plan; nor will who comes after it
 	answer *answer         // why it waits, at the end of the plan
 }

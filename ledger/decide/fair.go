@@ -209,27 +209,15 @@ func (s *fairSearch) descend(at quota.NodeID) quota.NodeID {
 	queue, cohort := quota.NodeID(quota.None), quota.NodeID(quota.None)
 	var ofQueue, ofCohort quota.Share
 	for _, child := range s.tree.Children(at) {
-		if s.pruned[child] {
-			continue
-		}
 		share := s.tree.Share(child)
-		if s.tree.IsQueue(child) {
-			if !share.Borrowing && child != s.own || len(s.byNode[child]) == 0 {
-				s.pruned[child] = true
-				continue
+		switch {
+		case s.prune(child, share):
+		case !s.tree.IsQueue(child):
+			if cohort == quota.None || share.Compare(ofCohort) > 0 {
+				cohort, ofCohort = child, share
 			}
-			more := share.Compare(ofQueue)
-			if queue == quota.None || more > 0 || more == 0 && s.order(s.byNode[child][0], s.byNode[queue][0]) < 0 {
-				queue, ofQueue = child, share
-			}
-			continue
-		}
-		if !share.Borrowing && !s.tree.Below(s.own, child) {
-			s.pruned[child] = true
-			continue
-		}
-		if cohort == quota.None || share.Compare(ofCohort) > 0 {
-			cohort, ofCohort = child, share
+		case queue == quota.None || s.further(child, share, queue, ofQueue):
+			queue, ofQueue = child, share
 		}
 	}
 	switch {
@@ -240,4 +228,22 @@ func (s *fairSearch) descend(at quota.NodeID) quota.NodeID {
 		return s.descend(cohort)
 	}
 	return queue
+}
+
+// further tells whether one queue is further beyond its share than another; of
+// equals, it is the one whose first victim is cheaper.
+func (s *fairSearch) further(a quota.NodeID, ofA quota.Share, b quota.NodeID, ofB quota.Share) bool {
+	more := ofA.Compare(ofB)
+	return more > 0 || more == 0 && s.order(s.byNode[a][0], s.byNode[b][0]) < 0
+}
+
+// prune leaves a node out for good that has nobody to give: it borrows nothing,
+// unless the claim is its own, or all of its victims were looked at.
+func (s *fairSearch) prune(n quota.NodeID, share quota.Share) bool {
+	if s.tree.IsQueue(n) {
+		s.pruned[n] = s.pruned[n] || !share.Borrowing && n != s.own || len(s.byNode[n]) == 0
+	} else {
+		s.pruned[n] = s.pruned[n] || !share.Borrowing && !s.tree.Below(s.own, n)
+	}
+	return s.pruned[n]
 }

@@ -61,7 +61,6 @@ type item struct {
 	parked  bool            // was tried, and waits for something to change
 	looked  bool            // had its turn in an earlier round
 	skipped bool            // others were before it in this round
-	lends   bool            // keeps room of its queue while it can displace nobody
 	taken   []use           // what it was given of quota
 	given   []chosen        // and where
 	found   []reason.Reason // why it is held, whatever is free

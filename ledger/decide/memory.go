@@ -66,23 +66,30 @@ func (p *planner) keepMemory() {
 			continue
 		}
 		for _, it := range l.items {
-			if it.state == admitted {
-				if m.first[l.name] == it.job.UID {
-					delete(m.first, l.name)
-				}
-				continue
-			}
-			if it.tried != nil {
-				m.tried[it.job.UID] = progress{it.tried, m.round, m.freed[l.name]}
-			}
-			if it.seen() {
-				m.from[it.job.UID] = it.from
-			}
-			if it.parked && !roots[p.tree.Root(l.node)] {
-				m.parked[it.job.UID] = true
-			} else if l.stopped == nil && (!it.skipped || it.tried.pending() || p.moved) {
-				m.untried = true
-			}
+			stays := it.parked && !roots[p.tree.Root(l.node)]
+			m.keep(it, stays)
+			again := !it.skipped || it.tried.pending() || p.moved
+			m.untried = m.untried || it.state != admitted && !stays && l.stopped == nil && again
 		}
+	}
+}
+
+// keep notes what is to be known of one Job.
+func (m *Memory) keep(it *item, stays bool) {
+	uid, queue := it.job.UID, it.line.name
+	if it.state == admitted {
+		if m.first[queue] == uid {
+			delete(m.first, queue)
+		}
+		return
+	}
+	if it.tried != nil {
+		m.tried[uid] = progress{it.tried, m.round, m.freed[queue]}
+	}
+	if it.seen() {
+		m.from[uid] = it.from
+	}
+	if stays {
+		m.parked[uid] = true
 	}
 }

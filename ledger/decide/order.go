@@ -34,7 +34,6 @@ type tournament struct {
 	*planner
 	entries map[quota.NodeID]*entry
 	left    []*entry // by queue
-	shares  map[quota.NodeID]contest
 }
 
 // contest is what a node would be with the entry that it sends.

@@ -41,12 +41,12 @@ func (p *planner) settle(entries []*entry) {
 		return
 	}
 	for _, e := range entries {
-		if e.item.line.stopped != e.item && !e.item.skipped || e.item.skipped && e.item.tried.pending() {
+		if e.line.stopped != e.item && !e.skipped || e.skipped && e.item.tried.pending() {
 			return
 		}
 	}
 	for _, e := range entries {
-		if e.item.skipped {
+		if e.skipped {
 			p.park(e.item)
 		}
 	}

@@ -146,10 +146,12 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 	}
 	for i := first; i < len(this.offers); i++ {
 		o := &this.offers[i]
-		if o.clash != nil || p.contradict(c, set, got.flavors, o.flavor) {
-			if o.clash != nil {
-				clashes = append(clashes, *o.clash)
-			}
+		if o.clash != nil {
+			clashes = append(clashes, *o.clash)
+			continue
+		}
+		if p.contradict(c, set, got.flavors, o.flavor) {
+			clashes = append(clashes, reason.OtherMachines(o.flavor))
 			continue
 		}
 		if short := p.beyondPotential(c, pods, this, o, sums); short != nil {
@@ -169,27 +171,31 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 		if might < 0 {
 			might = i
 		}
-		if short != nil {
-			found = append(found, *short)
-		}
-		if machines != nil {
-			found = append(found, *machines)
+		for _, r := range []*reason.Reason{short, machines} {
+			if r != nil {
+				found = append(found, *r)
+			}
 		}
 	}
 	if len(found) == 0 {
-		if len(never) > 0 && len(over) > 0 {
-			never = append(never, reason.OverQuota(c.pods(), over...))
-		}
-		switch {
-		case len(never) > 0:
-			found = []reason.Reason{reason.Joined(never)}
-		case len(over) > 0:
-			found = []reason.Reason{reason.OverQuota(c.pods(), over...)}
-		case len(clashes) > 0:
-			found = []reason.Reason{reason.Joined(clashes)}
-		}
+		found = c.noneEver(never, over, clashes)
 	}
 	return found, might
+}
+
+// noneEver is why no flavor of a part will ever do.
+func (c *class) noneEver(never []reason.Reason, over []reason.Quota, clashes []reason.Reason) []reason.Reason {
+	switch {
+	case len(never) > 0 && len(over) > 0:
+		return []reason.Reason{reason.Joined(append(never, reason.OverQuota(c.pods(), over...)))}
+	case len(never) > 0:
+		return []reason.Reason{reason.Joined(never)}
+	case len(over) > 0:
+		return []reason.Reason{reason.OverQuota(c.pods(), over...)}
+	case len(clashes) > 0:
+		return []reason.Reason{reason.Joined(clashes)}
+	}
+	return nil
 }
 
 func (p *planner) machinesLack(c *class, a *assignment, set int, got *chosen, at int) *reason.Reason {

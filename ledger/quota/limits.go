@@ -30,11 +30,11 @@ type Member struct {
 	Limits map[Pair]Limit
 }
 
-// NodeID and PairID are places in a tree's tables.
-type (
-	NodeID int32
-	PairID int32
-)
+// NodeID is the place of a queue or cohort in a tree's tables.
+type NodeID int32
+
+// PairID is the place of a pair.
+type PairID int32
 
 // None is no node, or no pair.
 const None = -1

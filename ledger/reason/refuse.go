@@ -72,6 +72,12 @@ func OtherLabel(flavor, key, has, wants string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has %s=%s, the pods select %s", flavor, key, has, wants)}
 }
 
+// OtherMachines is a flavor whose labels contradict those of the flavor that the
+// pods have for other resources.
+func OtherMachines(flavor string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has other node labels than the flavor that the same pods get for their other resources", flavor)}
+}
+
 // NotTolerated is a flavor whose taint nobody tolerates.
 func NotTolerated(flavor, taint string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has taint %s, which the pods don't tolerate", flavor, taint)}

@@ -46,19 +46,25 @@ func (d *decoder) below(segment string, v ast.Value, into reflect.Value) {
 	d.path = d.path[:len(d.path)-1]
 }
 
-func (d *decoder) value(v ast.Value, into reflect.Value) {
-	switch target := into.Addr().Interface().(type) {
+// special reads types that are written in a way of their own.
+func (d *decoder) special(v ast.Value, into any) bool {
+	switch target := into.(type) {
 	case *policies.Limit:
 		d.limit(v, target)
-		return
 	case *policies.OrderKey:
 		d.orderKey(v, target)
-		return
 	case *map[string]policies.Limit: // most of a catalog, so without reflection
 		*target = d.limits(v)
-		return
 	case *policies.Weight:
 		d.weight(v, target)
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) value(v ast.Value, into reflect.Value) {
+	if d.special(v, into.Addr().Interface()) {
 		return
 	}
 	switch into.Kind() {

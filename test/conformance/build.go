@@ -180,11 +180,10 @@ func (w *world) addJob(c caseJob) error {
 	w.jobs[c.UID] = j
 	w.verdicts[c.UID] = decide.Outcome{Verdict: policies.Verdict{Queue: c.Queue, Priority: c.Priority}}
 	w.namespaces[namespace] = map[string]string{}
-	if c.ReservedAt.IsZero() {
-		w.book.SetJob(j)
-	} else {
+	if !c.ReservedAt.IsZero() {
 		return w.run(j, held)
 	}
+	w.book.SetJob(j)
 	return nil
 }
 

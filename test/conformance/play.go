@@ -60,7 +60,8 @@ func play(c testCase) (outcome, error) {
 		return outcome{}, err
 	}
 	p := &player{world: w, options: asInTheCases(), preempted: map[string]bool{}}
-	out, last, idle := outcome{}, decide.Result{}, 0
+	var idle int
+	out, last := outcome{}, decide.Result{}
 	for swept := true; swept; {
 		swept, idle = false, 0
 		for more := true; more; {

@@ -91,6 +91,6 @@ func tellPartial(t *testing.T, ctx context.Context, s *stories.Scene) {
 	parallelism(t, ctx, s, "sweep", 8)
 	parallelism(t, ctx, s, "second", 5) // what runs never grows by itself
 	out, err = patch(`{"spec":{"parallelism":5}}`)
-	answer(taken).check(t, out, err)
+	taken.check(t, out, err)
 	must(t, s.Running(ctx, "sweep", 5))
 }

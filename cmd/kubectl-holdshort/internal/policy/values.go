@@ -49,10 +49,11 @@ func values(bundle engine.Bundle, dir string, shadow bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing values: %w", err)
 	}
-	if yaml.Unmarshal([]byte(text), &back) != nil || !reflect.DeepEqual(back, want) {
-		return plain, nil // characters that no block can have
+	readable := yaml.Unmarshal([]byte(text), &back) == nil && reflect.DeepEqual(back, want)
+	if readable {
+		return []byte(text), nil
 	}
-	return []byte(text), nil
+	return plain, nil // characters that no block can have
 }
 
 // blocks are texts as people read them. The library that writes YAML puts one with
