@@ -164,8 +164,8 @@ func (r *Rollout) promote(ctx context.Context, digest string) (held string) {
 	if active == nil || active.Digest() != digest {
 		bundle, ok := r.shadowBundle(digest)
 		if !ok {
-			r.cannot("UnknownRevision", fmt.Sprintf("spec.promote: the shadow revision is not %s, so nothing is promoted", engine.Short(digest)))
-			return ""
+			r.cannot("UnknownRevision", fmt.Sprintf("spec.promote: the shadow revision is not %s, so nothing is promoted, and %s", engine.Short(digest), standing(active)))
+			return "spec.promote names " + engine.Short(digest) + ", which is neither in force nor the shadow"
 		}
 		if r.stuckAt(digest) {
 			return ""

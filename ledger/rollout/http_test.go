@@ -275,7 +275,9 @@ func TestTheLastGoodBundleIsInForceAfterARestartWithTheServerGone(t *testing.T) 
 	digest := r.Engine.Active().Digest()
 	server.Close()
 	again := rolloutOn(c, server.source(t, ""))
-	again.restore(t.Context())
+	if err := again.restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	again.look(t.Context())
 	if active := again.Engine.Active(); active == nil || active.Digest() != digest {
 		t.Errorf("in force is %v, want %s", active, digest)

@@ -24,10 +24,17 @@ func (r *Rollout) instruct(ctx context.Context) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading what PolicyRollout %s asks for: %w", v1alpha1.PolicyRolloutName, err)
 	}
+	missing := apierrors.IsNotFound(err)
+	if r.pledge.lost(&found, missing) {
+		if err := r.pledgeAgain(ctx, &found, missing); err != nil {
+			return err
+		}
+	}
 	if found.Spec != r.asked {
 		r.judged, r.stuck = "", stuck{} // what is right may be another thing now
 	}
-	r.asked, r.heard = found.Spec, true
+	r.asked, r.heard, r.pledge = found.Spec, true, pledgeOf(found.UID, found.Spec)
+	r.status.dirty = r.status.dirty || missing
 	return nil
 }
 
@@ -90,28 +97,43 @@ func (r *Rollout) follow(ctx context.Context) (held string) {
 	return ""
 }
 
-// pin keeps a revision in force: the active one, or the one before.
+// pin keeps a revision in force: the active one, or the one before. While that
+// cannot be, what is in force stays: somebody wants the source not to count.
 func (r *Rollout) pin(ctx context.Context, digest string) (held string) {
 	active := r.Engine.Active()
 	if active == nil || active.Digest() != digest {
+		names := "spec.pin names " + engine.Short(digest)
 		if r.previous == nil || r.previous.Digest() != digest {
-			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so nothing is pinned", engine.Short(digest)))
-			return ""
+			r.cannot("UnknownRevision", fmt.Sprintf("spec.pin: neither the active nor the previous revision is %s, so %s", engine.Short(digest), standing(active)))
+			return names + ", which is neither the active nor the previous revision"
 		}
+		unable := names + ", which does not load any more"
 		if r.stuckAt(digest) {
-			return ""
+			return unable
 		}
 		r.Gates.begin(true, "")
 		revision, err := r.Engine.Restore(ctx, *r.previous)
 		if err != nil {
 			r.cannot("Refused", "spec.pin: the previous revision does not load any more: "+firstProblem(err))
 			r.stuck = stuck{digest, r.answer}
-			return ""
+			return unable
 		}
 		r.inForce(ctx, active, revision, "PolicyRolledBack", "is in force again, pinned")
 	}
-	r.answer = answer{true, "Pinned", "revision " + engine.Short(digest) + " is pinned"}
-	return "revision " + engine.Short(digest) + " is pinned"
+	r.answer = pinned(digest)
+	return r.answer.message
+}
+
+func pinned(digest string) answer {
+	return answer{true, "Pinned", "revision " + engine.Short(digest) + " is pinned"}
+}
+
+// standing says what becomes of what is in force.
+func standing(active *engine.Revision) string {
+	if active == nil {
+		return "none comes into force"
+	}
+	return engine.Short(active.Digest()) + " stays in force"
 }
 
 // heed tells what became of approve and discard, which are about a candidate;
@@ -150,7 +172,12 @@ func (r *Rollout) takeOut(ctx context.Context) error {
 		return nil
 	}
 	rollout := &v1alpha1.PolicyRollout{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyRolloutName}}
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(rollout), rollout); err != nil {
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(rollout), rollout)
+	if apierrors.IsNotFound(err) {
+		r.done = nil // it went with the object
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("reading PolicyRollout %s: %w", rollout.Name, err)
 	}
 	if rollout.Spec == r.asked {
@@ -160,7 +187,7 @@ func (r *Rollout) takeOut(ctx context.Context) error {
 		if err := r.Client.Patch(ctx, rollout, patch); err != nil {
 			return fmt.Errorf("taking what was carried out out of PolicyRollout %s: %w", rollout.Name, err)
 		}
-		r.asked = rollout.Spec
+		r.asked, r.pledge = rollout.Spec, pledgeOf(rollout.UID, rollout.Spec)
 	}
 	r.done = nil
 	return nil
@@ -169,4 +196,16 @@ func (r *Rollout) takeOut(ctx context.Context) error {
 // approvedIs tells whether a person approved this very content.
 func (r *Rollout) approvedIs(b engine.Bundle) bool {
 	return r.asked.Approve != "" && string(r.asked.Approve) == b.Digest()
+}
+
+// keepPledge writes down what spec asks for that lasts.
+func (r *Rollout) keepPledge(ctx context.Context) error {
+	if !r.heard || r.pledge == r.pledged {
+		return nil
+	}
+	if err := r.Kept.SavePledge(ctx, r.pledge); err != nil {
+		return err
+	}
+	r.pledged = r.pledge
+	return nil
 }

@@ -68,9 +68,33 @@ func (k Kept) Load(ctx context.Context) (engine.Bundle, bool, error) {
 	if err != nil {
 		return engine.Bundle{}, false, fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
 	}
-	bundle, err := engine.Unpack(kept.BinaryData[keptKey])
+	packed, there := kept.BinaryData[keptKey]
+	if !there {
+		return engine.Bundle{}, false, nil
+	}
+	bundle, err := engine.Unpack(packed)
 	if err != nil {
-		return engine.Bundle{}, false, fmt.Errorf("reading what ConfigMap %s keeps: %w", k.Name, err)
+		return engine.Bundle{}, false, spoiled{fmt.Errorf("reading what ConfigMap %s keeps: %w", k.Name, err)}
 	}
 	return bundle, true, nil
+}
+
+// spoiled is what was kept and cannot be read, however often one tries.
+type spoiled struct{ error }
+
+func (s spoiled) Unwrap() error { return s.error }
+
+// keepAgain writes down once more what is kept, in case somebody deleted it;
+// nothing is written where it is.
+func (r *Rollout) keepAgain() {
+	if len(r.unkept) > 0 {
+		return
+	}
+	if active := r.Engine.Active(); active != nil {
+		r.unkept = append(r.unkept, keeping{r.Kept, active.Bundle()})
+	}
+	if r.previous != nil {
+		r.unkept = append(r.unkept, keeping{r.Before, *r.previous})
+	}
+	r.pledged = pledge{}
 }

@@ -75,7 +75,6 @@ func (s *stage) restart() {
 	gates := *s.Gates
 	s.Rollout = rolloutOn(s.c, s.source)
 	s.Gates.Approval, s.Gates.Live = gates.Approval, gates.Live
-	s.restore(s.t.Context())
 	s.step()
 }
 
@@ -213,15 +212,6 @@ func TestARollbackWorksAfterARestartWithTheSourceGone(t *testing.T) {
 	}
 	s.spec(v1alpha1.PolicyRolloutSpec{Pin: v1alpha1.Digest(first)})
 	s.want(first, v1alpha1.VerdictUnavailable)
-}
-
-func TestAPinOnWhatIsNotKeptDoesNothingAndSaysSo(t *testing.T) {
-	s := newStage(t)
-	s.spec(v1alpha1.PolicyRolloutSpec{Pin: "0123456789ab"})
-	if got := s.answered(); got != "False UnknownRevision" {
-		t.Errorf("the status says %q", got)
-	}
-	s.want(s.quota(8), "")
 }
 
 func TestNothingComesIntoForceBeforeSpecWasRead(t *testing.T) {

@@ -54,6 +54,9 @@ type Rollout struct {
 	status   status
 	asked    v1alpha1.PolicyRolloutSpec
 	heard    bool   // spec was read
+	restored bool   // what was kept was read
+	pledge   pledge // what spec asks for that lasts
+	pledged  pledge // as it is written down
 	judged   string // the candidate that was judged last, and under which circumstances
 	judgedAt time.Time
 	shadowed string // the shadow that was judged last, and beside what
@@ -86,7 +89,6 @@ func (r *Rollout) Start(ctx context.Context) error {
 		go r.Shadow.work(ctx)
 		go func() { watch <- r.Shadow.Source.Watch(ctx, changes.ring) }()
 	}
-	r.restore(ctx)
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	republish, tell := time.NewTicker(republishEvery), time.NewTicker(tellEvery)
@@ -114,6 +116,7 @@ func (r *Rollout) Start(ctx context.Context) error {
 			r.tellShadow()
 		case <-republish.C:
 			r.heard, r.status.dirty = false, true
+			r.keepAgain()
 			r.look(ctx)
 		}
 		if !r.settled(ctx) || r.again {
@@ -135,32 +138,58 @@ func (b bell) ring() {
 }
 
 // restore puts the last good bundle into force, so that something is while the
-// source is read, and still is if the source is broken or gone.
-func (r *Rollout) restore(ctx context.Context) {
-	if before, found, err := r.Before.Load(ctx); err != nil {
-		r.Log.Error(err, "the previous policy could not be read")
-	} else if found {
+// source is read, and still is if the source is broken or gone. An error is one
+// that may be over the next time; until then the source has nothing to be held
+// against, and must not come into force in the place of what was kept.
+func (r *Rollout) restore(ctx context.Context) error {
+	if r.restored {
+		return nil
+	}
+	asked, err := r.Kept.Pledge(ctx)
+	if err := r.unlessSpoiled(err); err != nil {
+		return err
+	}
+	before, found, err := r.Before.Load(ctx)
+	if err := r.unlessSpoiled(err); err != nil {
+		return err
+	}
+	if found {
 		r.previous = &before
 	}
 	kept, found, err := r.Kept.Load(ctx)
-	if err != nil {
-		r.Log.Error(err, "the last good policy could not be read")
-		return
+	if err := r.unlessSpoiled(err); err != nil {
+		return err
 	}
+	r.restored, r.pledge, r.pledged = true, asked, asked
 	if !found {
-		return
+		return nil
 	}
 	if _, err := r.Engine.Restore(ctx, kept); err != nil {
 		r.Log.Error(err, "the last good policy does not load any more")
-		return
+		return nil
 	}
 	r.status.restored(r.Engine.Active(), r.previous, r.published(ctx), r.Now())
+	return nil
+}
+
+// unlessSpoiled tells of what can never be read, and goes on without it.
+func (r *Rollout) unlessSpoiled(err error) error {
+	if errors.As(err, new(spoiled)) {
+		r.Log.Error(err, "what was kept cannot be read")
+		return nil
+	}
+	return err
 }
 
 // look reads what is asked for and what the source says, and tries to bring it
 // into force.
 func (r *Rollout) look(ctx context.Context) {
 	r.again = false
+	if err := r.restore(ctx); err != nil {
+		r.Log.Error(err, "the source is not looked at before what was kept is read")
+		r.again = true
+		return
+	}
 	if !r.heard {
 		if err := r.instruct(ctx); err != nil {
 			r.Log.Error(err, "the source is not looked at")
@@ -197,6 +226,9 @@ func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) 
 		r.accept(ctx, active, bundle, key, held)
 		return
 	}
+	if digest := v1alpha1.Digest(bundle.Digest()); digest == r.asked.Pin || digest == r.asked.Promote {
+		held = "" // it is what is asked for
+	}
 	if key == r.judged && !r.olderVerdict() {
 		r.heed(bundle.Digest())
 		return
@@ -216,6 +248,9 @@ func (r *Rollout) judge(ctx context.Context, bundle engine.Bundle, held string) 
 		return
 	}
 	r.inForce(ctx, before, revision, "PolicyActivated", "from "+revision.Source()+" is in force")
+	if string(r.asked.Pin) == revision.Digest() {
+		r.answer = pinned(revision.Digest())
+	}
 	r.heed("")
 }
 
@@ -325,7 +360,7 @@ func (r *Rollout) settled(ctx context.Context) bool {
 		}
 		r.unkept = r.unkept[1:]
 	}
-	problems = append(problems, r.publish(ctx))
+	problems = append(problems, r.keepPledge(ctx), r.publish(ctx))
 	if len(r.unkept) == 0 { // else a restart has to hear it again
 		problems = append(problems, r.takeOut(ctx))
 	}

@@ -114,7 +114,9 @@ func TestABadCandidateLeavesTheLastGoodOneInForceAlsoAfterARestart(t *testing.T)
 	}
 
 	again := rolloutOn(c, source) // a restart
-	again.restore(t.Context())
+	if err := again.restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	again.look(t.Context())
 	if active := again.Engine.Active(); active == nil || active.Digest() != good {
 		t.Fatalf("after a restart %v is in force, want %s", active, good)

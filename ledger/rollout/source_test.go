@@ -131,7 +131,9 @@ func TestTheLastGoodFolderIsInForceAfterARestartWithTheFolderGone(t *testing.T) 
 		t.Fatal(err)
 	}
 	again := rolloutOn(c, Folder(folder))
-	again.restore(t.Context())
+	if err := again.restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	again.look(t.Context())
 	if active := again.Engine.Active(); active == nil || active.Digest() != digest {
 		t.Errorf("in force is %v, want %s", active, digest)
