@@ -21,15 +21,15 @@ func (q Queue) PodsReadyTimeout() int64 {
 // Delay is how many seconds to wait before the next attempt after the given
 // number of failed ones (1 is the first): base, doubled each time, at most max.
 func (b Backoff) Delay(failed int64) int64 {
-	delay, most := orDefault(b.BaseSeconds, backoffSeconds), b.most()
+	delay, most := orDefault(b.BaseSeconds, backoffSeconds), b.Longest()
 	for ; failed > 1 && delay < most; failed-- {
 		delay = min(most, delay) * 2
 	}
 	return min(delay, most)
 }
 
-// most is the longest delay in seconds; never below an explicit base.
-func (b Backoff) most() int64 {
+// Longest is the longest delay in seconds; never below an explicit base.
+func (b Backoff) Longest() int64 {
 	return max(orDefault(b.MaxSeconds, backoffMaxSeconds), b.BaseSeconds)
 }
 

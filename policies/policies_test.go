@@ -78,8 +78,8 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 		b := Backoff{BaseSeconds: seconds.Draw(t, "base"), MaxSeconds: seconds.Draw(t, "max")}
 		failed := rapid.Int64Range(0, 200).Draw(t, "failed")
 		this, next := b.Delay(failed), b.Delay(failed+1)
-		if this <= 0 || next < this || next > b.most() {
-			t.Fatalf("%+v: %d s, then %d s, at most %d", b, this, next, b.most())
+		if this <= 0 || next < this || next > b.Longest() {
+			t.Fatalf("%+v: %d s, then %d s, at most %d", b, this, next, b.Longest())
 		}
 	})
 }

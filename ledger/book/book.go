@@ -29,6 +29,7 @@ type Book struct {
 	leaving  map[*Entry]struct{}
 	now      int64    // as of the last Tick
 	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
+	lost     []*Entry // that came short of pods since then
 	key      []byte   // scratch
 	names    []string // scratch
 }
@@ -87,7 +88,8 @@ func (b *Book) DeleteJob(uid string) {
 func (b *Book) Assume(j *demand.Job, r demand.Reservation) {
 	e := b.entry(j.UID)
 	e.assumed = &assumption{job: j, reservation: r}
-	e.placed, e.ready, e.gone, e.fresh = false, false, 0, true
+	e.begin()
+	e.fresh = true
 	b.reform(e)
 }
 

@@ -34,6 +34,7 @@ type Entry struct {
 	gone          int64
 	fresh         bool  // admitted by this process
 	since         int64 // the admission these belong to
+	short         short // of pods that are ready, after all were
 
 	charges  []charge // as counted in the book's usage
 	promised []promise
@@ -134,6 +135,9 @@ func (e *Entry) reservation() *demand.Reservation {
 	return nil
 }
 
+// begin is a new admission: nothing has happened since.
+func (e *Entry) begin() { e.placed, e.ready, e.gone, e.short = false, false, 0, short{} }
+
 func (e *Entry) isAdmitted() bool { return len(e.sets) > 0 }
 
 // runs: it may get pods, with or without our doing.
@@ -186,6 +190,16 @@ func (e *Entry) NeverHadPods() bool {
 		return false
 	}
 	return e.fresh || e.observed == nil || e.observed.Active+e.observed.Terminating+e.observed.Ended == 0
+}
+
+// Short is since when it has had fewer ready pods than it wants, after all were
+// ready and as no pod has ended well; 0: it has not. One that has come short since
+// the last Tick has since now.
+func (e *Entry) Short(now int64) int64 {
+	if e.short.is && e.short.since == 0 {
+		return now
+	}
+	return e.short.since
 }
 
 // Unbound is how many of its pods are not bound, and since when the scheduler

@@ -46,7 +46,7 @@ func (b *Book) reform(e *Entry) {
 		if r.Time != e.since {
 			e.since = r.Time
 			if e.assumed == nil && !e.fresh {
-				e.placed, e.ready, e.gone = false, false, 0
+				e.begin()
 			}
 		}
 	} else {

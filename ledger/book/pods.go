@@ -172,6 +172,12 @@ func (b *Book) count(p *pod, sign int64) {
 // next, or 0.
 func (b *Book) Tick(now int64) int64 {
 	b.now = now
+	for _, e := range b.lost {
+		if e.short.is && e.short.since == 0 {
+			e.short.since = now
+		}
+	}
+	b.lost = nil
 	for len(b.unheard) > 0 {
 		first := b.unheard[0]
 		p := b.pods[first]

@@ -30,7 +30,7 @@ func (s *Snapshot) Queued() []*Entry {
 
 // Watched is the Jobs that run and may have to be taken back, by UID: those
 // without a reservation, those whose owner wants them held, and those that were
-// not all placed or not all ready yet.
+// not all placed or not all ready yet, or not all ready any more.
 func (s *Snapshot) Watched() []*Entry { return byUID(s.b.watched) }
 
 func byUID(set map[*Entry]struct{}) []*Entry {

@@ -13,6 +13,7 @@ func (b *Book) refresh(e *Entry) {
 		return
 	}
 	e.witness()
+	b.comesShort(e)
 	b.recharge(e, b.chargesOf(e))
 	b.repromise(e, promisesOf(e))
 	b.recount(e)
@@ -36,10 +37,7 @@ func (e *Entry) witness() {
 	if !e.isAdmitted() || e.assumed != nil {
 		return
 	}
-	given := int64(0)
-	for _, s := range e.observed.Reservation.PodSets {
-		given += s.Count
-	}
+	given := e.given()
 	ended := e.gone
 	if !e.fresh {
 		ended = max(ended, e.observed.Ended)
@@ -49,12 +47,47 @@ func (e *Entry) witness() {
 	e.ready = e.ready || e.readyPods >= wanted || e.readyPods+ended >= given
 }
 
+// short is that a gang does not have all the pods ready that it had.
+type short struct {
+	is        bool
+	since     int64 // 0: since the last Tick
+	succeeded int64 // pods by then
+}
+
+// comesShort notes when a gang loses pods that were ready, for the next Tick to say
+// when that was. A pod that ended well is no loss, and starts the clock again.
+func (b *Book) comesShort(e *Entry) {
+	if !e.isAdmitted() || e.assumed != nil || !e.ready || e.isWhole() {
+		e.short = short{}
+		return
+	}
+	if succeeded := e.observed.Succeeded; !e.short.is || e.short.succeeded != succeeded {
+		e.short = short{is: true, succeeded: succeeded}
+		b.lost = append(b.lost, e)
+	}
+}
+
+// isWhole: all that it wants are ready, or have been and ended well. Where others
+// come after those, that is one after the other, and nobody waits for anybody.
+func (e *Entry) isWhole() bool {
+	return e.readyPods >= e.Wanted() || e.readyPods+e.observed.Succeeded >= e.given()
+}
+
+// given is how many pods it was admitted with.
+func (e *Entry) given() int64 {
+	n := int64(0)
+	for _, s := range e.observed.Reservation.PodSets {
+		n += s.Count
+	}
+	return n
+}
+
 // wantsWatching: a plan may have to take it back.
 func (e *Entry) wantsWatching() bool {
 	if e.assumed != nil || !e.runs() {
 		return false
 	}
-	return !e.isAdmitted() || e.observed.HeldByOwner || !e.placed || !e.ready
+	return !e.isAdmitted() || e.observed.HeldByOwner || !e.placed || !e.ready || e.short.is
 }
 
 // isLoose: it holds something that only the policy can say whom to charge for.

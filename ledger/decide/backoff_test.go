@@ -30,6 +30,19 @@ func TestBackoffStartsAnewAfterAGoodRun(t *testing.T) {
 			w.pod("2", "n1", "a", 1)
 		}, demand.Backoff{UID: "uid-a", Count: 1, Code: "readiness timeout"},
 			&demand.Backoff{UID: "uid-a", Count: 2, Until: start + (2000+120)*second, Code: "readiness timeout"}},
+		{"one that ran and lost a pod starts anew", lost,
+			demand.Backoff{UID: "uid-a", Count: 3, Code: "readiness timeout"},
+			&demand.Backoff{UID: "uid-a", Count: 1, Until: start + (2000+60)*second, Code: "recovery timeout"}},
+		{"one that loses pods again and again waits longer", lost,
+			demand.Backoff{UID: "uid-a", Count: 1, Code: "recovery timeout"},
+			&demand.Backoff{UID: "uid-a", Count: 2, Until: start + (2000+120)*second, Code: "recovery timeout"}},
+		{"but not if it ran for longer than the longest pause", func(w *world) {
+			q := queue(4)
+			q.Backoff.MaxSeconds = 2000
+			w.catalog.Queues["research"] = q
+			lost(w)
+		}, demand.Backoff{UID: "uid-a", Count: 1, Code: "recovery timeout"},
+			&demand.Backoff{UID: "uid-a", Count: 1, Until: start + (2000+60)*second, Code: "recovery timeout"}},
 		{"one that its owner takes back starts anew, and need not wait", holdIt,
 			demand.Backoff{UID: "uid-a", Count: 3, Until: start, Code: "placement timeout"}, &demand.Backoff{UID: "uid-a"}},
 		{"of one that nothing happened to nothing is written", holdIt, demand.Backoff{}, nil},
@@ -49,6 +62,16 @@ func TestBackoffStartsAnewAfterAGoodRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+func lost(w *world) {
+	q := w.catalog.Queues["research"]
+	q.RecoveryTimeoutSeconds = 60
+	w.catalog.Queues["research"] = q
+	w.pod("1", "n1", "a", 1, ready)
+	w.pod("2", "n1", "a", 1, ready)
+	w.book.DeletePod("pod-2")
+	w.book.Tick(start)
 }
 
 func holdIt(w *world) {

@@ -18,10 +18,11 @@ const (
 	causePlacement = "placement timeout"
 	causeNoPods    = "no pods made"
 	causePodsReady = "readiness timeout"
+	causeRecovery  = "recovery timeout"
 )
 
 // takeBack suspends what must not go on: Jobs whose owner wants them held, Jobs
-// that nobody let go, and gangs that were not placed or ready in time.
+// that nobody let go, and gangs that were not placed, ready, or ready again in time.
 func (p *planner) takeBack() {
 	for _, e := range p.Snapshot.Watched() {
 		j := e.Job()
@@ -67,7 +68,7 @@ func (p *planner) timeOut(e *book.Entry) {
 	if p.Catalog != nil {
 		queue = p.Catalog.Queues[r.Queue]
 	}
-	placement, ready := queue.PlacementTimeout(), queue.PodsReadyTimeout()
+	placement, ready, recovery := queue.PlacementTimeout(), queue.PodsReadyTimeout(), queue.RecoveryTimeoutSeconds
 	admitted := max(r.Time, p.Since)
 	unbound, unschedulable := e.Unbound()
 	switch {
@@ -77,6 +78,8 @@ func (p *planner) timeOut(e *book.Entry) {
 		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(e, queue, causePlacement))
 	case e.NeverReady() && p.over(admitted, ready):
 		p.suspend(j, reason.NotReady(e.Ready(), e.Wanted(), ready), p.backoff(e, queue, causePodsReady))
+	case recovery > 0 && e.Short(p.Now) > 0 && p.over(max(e.Short(p.Now), p.Since), recovery):
+		p.suspend(j, reason.NotRecovered(e.Ready(), e.Wanted(), recovery), p.backoff(e, queue, causeRecovery))
 	}
 }
 
@@ -104,11 +107,22 @@ func forgiven(j *demand.Job) *demand.Backoff {
 	return &demand.Backoff{UID: j.UID}
 }
 
-// backoff is the record of one more time that a Job is taken back. One whose
-// pods all found a node starts anew, unless it failed to get ready before too.
+// countsOn tells whether a failure goes with the ones before it. One whose pods all
+// found a node starts anew, unless it failed to get ready before too; one that was
+// ready, unless it lost pods the last time as well and did not run for long.
+func (p *planner) countsOn(e *book.Entry, q policies.Queue, cause string) bool {
+	before := e.Job().Backoff.Code
+	if cause != causeRecovery {
+		return e.NeverPlaced() || before == causePodsReady
+	}
+	longest := resource.Mul(second, q.Backoff.Longest())
+	return before == causeRecovery && p.Now < resource.Add(e.Reservation().Time, longest)
+}
+
+// backoff is the record of one more time that a Job is taken back.
 func (p *planner) backoff(e *book.Entry, q policies.Queue, cause string) *demand.Backoff {
 	j, count := e.Job(), int64(0)
-	if j.Backoff.UID == j.UID && (e.NeverPlaced() || j.Backoff.Code == causePodsReady) {
+	if j.Backoff.UID == j.UID && p.countsOn(e, q, cause) {
 		count = j.Backoff.Count
 	}
 	count = min(count, math.MaxInt64-1) + 1

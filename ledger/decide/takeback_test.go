@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,4 +163,102 @@ func TestTakeBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recovering lets a Job of two pods get ready, and one pod go ten seconds later.
+func recovering(w *world, seconds int64, change ...func(*demand.Job)) {
+	q := queue(4)
+	q.RecoveryTimeoutSeconds = seconds
+	w.catalog.Queues["research"] = q
+	running(w, change...)
+	w.pod("1", "n1", "a", 1, ready)
+	w.pod("2", "n1", "a", 1, ready)
+	w.book.Tick(start)
+	w.book.DeletePod("pod-2")
+	w.book.Tick(start + 10*second)
+}
+
+func TestTakeBackWhatDoesNotRecover(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		given func(*world)
+		at    int64 // seconds after start
+		want  map[string]string
+		wake  int64 // seconds after start, 0: never
+	}{
+		{"a gang that lost a pod is taken back", func(w *world) { recovering(w, 60) }, 70,
+			map[string]string{"a": "BackingOff: only 1 of 2 pods ready, and not all of them again within 60 s"}, 0},
+		{"not before it is time", func(w *world) { recovering(w, 60) }, 69, map[string]string{}, 70},
+		{"nor where the queue does not say so", func(w *world) { recovering(w, 0) }, 100_000, map[string]string{}, 0},
+		{"a pod that is ready again ends it", func(w *world) {
+			recovering(w, 60)
+			w.pod("3", "n1", "a", 1, ready)
+		}, 100, map[string]string{}, 0},
+		{"and the next loss has a time of its own", func(w *world) {
+			recovering(w, 60)
+			w.pod("3", "n1", "a", 1, ready)
+			w.book.DeletePod("pod-1")
+			w.book.Tick(start + 50*second)
+		}, 100, map[string]string{}, 110},
+		{"a loss that the book has not been told the time of is one of now", func(w *world) {
+			recovering(w, 60)
+			w.pod("3", "n1", "a", 1, ready)
+			w.book.DeletePod("pod-1")
+		}, 100, map[string]string{}, 160},
+		{"a pod that is there and not ready is as good as lost", func(w *world) {
+			recovering(w, 60)
+			w.pod("3", "n1", "a", 1)
+		}, 70, map[string]string{"a": "BackingOff: only 1 of 2 pods ready, and not all of them again within 60 s"}, 0},
+		{"a pod that ended well is no loss", func(w *world) {
+			recovering(w, 60)
+			change(w, func(j *demand.Job) { j.Succeeded, j.Ended, j.PodSets[0].Count = 1, 1, 1 })
+		}, 100, map[string]string{}, 0},
+		{"of a Job that runs in waves those that ended well count as there", func(w *world) {
+			recovering(w, 60)
+			change(w, func(j *demand.Job) { j.Succeeded, j.Ended = 1, 1 })
+			w.pod("3", "n1", "a", 1)
+		}, 100, map[string]string{}, 0},
+		{"while others end well it is given more time", func(w *world) {
+			recovering(w, 60)
+			w.book.DeletePod("pod-1")
+			change(w, func(j *demand.Job) { j.Succeeded, j.Ended, j.PodSets[0].Count = 1, 1, 1 })
+			w.book.Tick(start + 50*second)
+		}, 100, map[string]string{}, 110},
+		{"after a restart the clock starts again", func(w *world) {
+			recovering(w, 60)
+			w.in.Since = start + 50*second
+		}, 100, map[string]string{}, 110},
+		{"a Job that was lifted past the queue is left alone", func(w *world) {
+			recovering(w, 60, func(j *demand.Job) { j.Bypass = true })
+		}, 100, map[string]string{}, 0},
+		{"a Job that is over is not looked at", func(w *world) {
+			recovering(w, 60)
+			change(w, func(j *demand.Job) { j.Finished = true })
+		}, 100, map[string]string{}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			c.given(w)
+			w.in.Now = start + c.at*second
+			got := w.plan()
+			if diff := cmp.Diff(c.want, taken(got)); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+			wake := int64(0)
+			if got.WakeAt > 0 {
+				wake = (got.WakeAt - start) / second
+			}
+			if len(c.want) == 0 && wake != c.wake {
+				t.Errorf("wakes after %d s, want %d", wake, c.wake)
+			}
+		})
+	}
+}
+
+// change brings in another version of the Job a.
+func change(w *world, f func(*demand.Job)) {
+	j := *w.book.Job("uid-a")
+	j.PodSets = slices.Clone(j.PodSets)
+	f(&j)
+	w.book.SetJob(&j)
 }

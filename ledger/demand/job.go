@@ -52,6 +52,7 @@ type Job struct {
 	Active      int64 // pods that are neither terminal nor deleting
 	Terminating int64 // pods that are deleting and not yet gone
 	Ended       int64 // pods that ended, well or badly, since the Job exists
+	Succeeded   int64 // of these, well
 	Started     bool  // was unsuspended since its last suspension was observed
 
 	// Policy is what the policy gets to see, without the parts that every

@@ -86,6 +86,7 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Active:          max(0, int64(job.Status.Active)),
 		Terminating:     terminating(job),
 		Ended:           int64(job.Status.Succeeded) + int64(job.Status.Failed),
+		Succeeded:       int64(job.Status.Succeeded),
 		Started:         started(job),
 		Policy:          policy,
 		Digest:          digest(policy),

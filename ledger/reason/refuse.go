@@ -100,6 +100,11 @@ func NotReady(ready, count, seconds int64) Reason {
 	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready within %d s", ready, Pods(count), seconds)}
 }
 
+// NotRecovered is that a gang lost pods, and was not whole again in time.
+func NotRecovered(ready, count, seconds int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready, and not all of them again within %d s", ready, Pods(count), seconds)}
+}
+
 // NotAdmitted is a Job that runs though the ledger never let it.
 func NotAdmitted(queue string) Reason {
 	return Reason{Code: BehindOthers, Message: fmt.Sprintf("it ran without having been admitted; it waits in queue %s like any other", queue)}

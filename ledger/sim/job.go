@@ -95,7 +95,7 @@ func (r *run) write(j *job, change func(*demand.Job)) {
 	for i := range next.PodSets {
 		next.PodSets[i].Count = min(j.given[i], j.left[i])
 	}
-	next.Ended, next.Active, next.Terminating = j.ended, 0, 0
+	next.Ended, next.Succeeded, next.Active, next.Terminating = j.ended, j.ended, 0, 0
 	for _, p := range j.pods {
 		if p.is.Deleting {
 			next.Terminating++

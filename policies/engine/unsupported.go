@@ -14,13 +14,7 @@ import (
 func (v *validator) unsupported() {
 	said := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Queues)) {
-		q, path := v.catalog.Queues[name], fieldPath{"queues", name}
-		v.unsupportedLimits(path, q)
-		for _, f := range queueFeatures(q) {
-			if f.used {
-				v.notYet(said, true, path.with(f.key), f.instead)
-			}
-		}
+		v.unsupportedLimits(fieldPath{"queues", name}, v.catalog.Queues[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Flavors)) {
 		f, path := v.catalog.Flavors[name], fieldPath{"flavors", name}
@@ -44,17 +38,6 @@ func (v *validator) notYet(said map[string]bool, used bool, path fieldPath, inst
 	}
 	said[feature] = true
 	v.warn(path, "", "not enforced by this version: %s", instead)
-}
-
-type queueFeature struct {
-	used         bool
-	key, instead string
-}
-
-func queueFeatures(q policies.Queue) []queueFeature {
-	return []queueFeature{
-		{q.RecoveryTimeoutSeconds > 0, "recoveryTimeoutSeconds", "a Job that lost pods is left to the Job controller"},
-	}
 }
 
 // unsupportedLimits refuses limits that nobody would keep.
