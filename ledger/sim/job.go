@@ -50,7 +50,7 @@ func (r *run) arrive(w *Workload) {
 	r.seq++
 	j.is = &demand.Job{
 		UID: w.UID, Namespace: w.Namespace, Name: w.Name, Queue: w.Verdict.Queue, Created: r.now, Suspended: true,
-		Arrival: demand.Arrival{Effective: r.now, Stamp: r.seq, Stamped: true},
+		Arrival: demand.Arrival{Effective: r.now, Stamp: r.seq, Stamped: true}, Policy: w.Policy,
 	}
 	r.jobs[w.UID] = j
 	r.judge(j)

@@ -49,6 +49,8 @@ type Workload struct {
 	PodSets []demand.PodSet
 	Verdict policies.Verdict // of the policy, if no rule judges
 	Runs    int64            // how long each of its pods does; 0: for ever
+	// Policy is what a policy may read of it, its deadline with it; nil: nothing.
+	Policy *policies.Workload
 }
 
 // Rules are what a policy says beside its catalog.
