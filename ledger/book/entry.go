@@ -153,15 +153,23 @@ func (e *Entry) isQueued() bool {
 // MakesRoomFor is whom the Job was taken back for, nil if for nobody: until one of
 // the two is admitted.
 func (e *Entry) MakesRoomFor() *demand.Preempted {
-	made := e.evicted
-	if made == nil && e.isQueued() {
-		made = e.observed.Preempted
+	if made := e.MadeRoomFor(); made != nil && made.Time != e.served {
+		return made
 	}
-	if made == nil || made.Time == e.served {
-		return nil
-	}
-	return made
+	return nil
 }
+
+// MadeRoomFor is the same, until the Job itself is admitted again.
+func (e *Entry) MadeRoomFor() *demand.Preempted {
+	if e.evicted != nil || !e.isQueued() {
+		return e.evicted
+	}
+	return e.observed.Preempted
+}
+
+// leaves: its pods are going, or its room is not taken yet, since it was taken back
+// for another.
+func (e *Entry) leaves() bool { return e.MakesRoomFor() != nil || e.live > 0 && e.MadeRoomFor() != nil }
 
 // UID of the Job.
 func (e *Entry) UID() string { return e.uid }

@@ -72,7 +72,7 @@ func (b *Book) serve(uid string) {
 	for e := range b.leaving {
 		if made := e.MakesRoomFor(); made != nil && made.By == uid {
 			e.served = made.Time
-			delete(b.leaving, e)
+			member(b.leaving, e, e.leaves())
 		}
 	}
 }

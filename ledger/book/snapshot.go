@@ -175,7 +175,7 @@ func (s *Snapshot) Running(queue string) []*Entry {
 }
 
 // Leaving is the Jobs that were taken back for others, or are being, by UID: until
-// one of the two is admitted.
+// their pods are gone and the other has started, or they are admitted again.
 func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 
 // Resources is every resource that a node or pod has named, sorted.

@@ -20,7 +20,7 @@ func (b *Book) refresh(e *Entry) {
 	member(b.watched, e, e.wantsWatching())
 	member(b.loose, e, e.isLoose())
 	member(b.owing, e, len(e.promised) > 0)
-	member(b.leaving, e, e.MakesRoomFor() != nil)
+	member(b.leaving, e, e.leaves())
 }
 
 func member(set map[*Entry]struct{}, e *Entry, in bool) {

@@ -89,17 +89,10 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 	}
 	for set := range c.sets {
 		got := chosen{count: counts[set]}
-		var reached []int
-		var founds []found
-		for part := range c.sets[set].parts {
-			best, stopped := p.search(it, a, set, part, &got, from.after(set, part))
-			if best.mode == noFit {
-				a.mode = noFit
-				return a
-			}
-			reached = append(reached, stopped)
-			got.flavors = append(got.flavors, best.at)
-			founds = append(founds, best)
+		founds, reached := p.assignSet(it, a, set, &got, from)
+		if len(founds) < len(c.sets[set].parts) {
+			a.mode = noFit
+			return a
 		}
 		for part, f := range founds {
 			p.take(it, a, set, part, &got, f)
@@ -114,6 +107,31 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 	return a
 }
 
+// assignSet finds a flavor for each part of a pod set, one after the other. Where
+// none is left since the machines of those before are others, the part before takes
+// its next best: else what is free there would keep a Job from starting elsewhere.
+func (p *planner) assignSet(it *item, a *assignment, set int, got *chosen, from tried) ([]found, []int) {
+	parts := it.class.sets[set].parts
+	var founds []found
+	var reached []int
+	out := make([][]int, len(parts)) // given up, with the parts before as they are
+	for part := 0; part < len(parts); part = len(founds) {
+		best, stopped := p.search(it, a, set, part, got, from.after(set, part), out[part])
+		if best.mode != noFit {
+			founds, reached, got.flavors = append(founds, best), append(reached, stopped), append(got.flavors, best.at)
+			continue
+		}
+		apart := slices.ContainsFunc(parts[part].offers, func(o offer) bool { return p.contradict(it.class, set, got.flavors, o.flavor) })
+		if !apart {
+			return nil, nil
+		}
+		last := part - 1
+		out[last], out[part] = append(out[last], founds[last].at), nil
+		founds, reached, got.flavors = founds[:last], reached[:last], got.flavors[:last]
+	}
+	return founds, reached
+}
+
 // found is how one offer would do.
 type found struct {
 	at    int
@@ -123,12 +141,15 @@ type found struct {
 	needs []quota.PairID
 }
 
-// search goes through the offers of a part and returns the best, and where the
-// next search begins.
-func (p *planner) search(it *item, a *assignment, set, part int, got *chosen, first int) (found, int) {
+// search goes through the offers of a part but those that are out, and returns the
+// best, and where the next search begins.
+func (p *planner) search(it *item, a *assignment, set, part int, got *chosen, first int, out []int) (found, int) {
 	offers := it.class.sets[set].parts[part].offers
 	best := found{mode: noFit}
 	for at := first; at < len(offers); at++ {
+		if slices.Contains(out, at) {
+			continue
+		}
 		f := p.try(it, a, set, part, got, at)
 		if f.mode == noFit {
 			continue

@@ -36,6 +36,14 @@ func selects(key, value string) func(*demand.Job) {
 	return func(j *demand.Job) { j.PodSets[0].Place.NodeSelector = map[string]string{key: value} }
 }
 
+// apart has cores and GPUs come from flavors that are chosen one after the other.
+func apart(w *world, h100, a100 int64) {
+	q := w.catalog.Queues["research"]
+	q.Groups = []policies.Group{{Resources: []string{gpu}, Flavors: q.Flavors}, {Resources: []string{"cpu"}, Flavors: q.Flavors}}
+	q.Quota["h100"]["cpu"], q.Quota["a100"]["cpu"] = policies.Limit{Nominal: h100}, policies.Limit{Nominal: a100}
+	w.catalog.Queues["research"] = q
+}
+
 func TestFlavors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -122,6 +130,10 @@ func TestFlavors(t *testing.T) {
 			"a": "NeverFits: no node of h100 has the labels that the pods select and no other taints than they tolerate; " +
 				"no node of a100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes",
 		}},
+		{"GPUs that are free on the first kind don't keep a Job from the second, where alone it has cores", func(w *world) {
+			apart(w, 0, 1000)
+			w.job("a", 1, 1, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 1000 })
+		}, map[string]string{"a": "a100"}, map[string]string{}},
 		{"a Job that asks for nothing limited gets a flavor too", func(w *world) {
 			w.job("a", 1, 0, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 100 })
 		}, map[string]string{"a": "h100"}, map[string]string{}},

@@ -34,7 +34,7 @@ func (p *planner) openLeaving() {
 		return
 	}
 	for _, e := range p.Snapshot.Leaving() {
-		made := e.MakesRoomFor()
+		made := e.MadeRoomFor()
 		if p.Now-made.Time >= leavingMax {
 			continue
 		}
@@ -47,6 +47,9 @@ func (p *planner) openLeaving() {
 		if n > 0 || e.Live() > 0 {
 			p.leaving.entries = append(p.leaving.entries, e)
 			n = 1
+		}
+		if e.MakesRoomFor() == nil {
+			continue // that one has started; what is left here may be others' soon
 		}
 		by := p.leaving.awaited[made.By]
 		if by == nil {

@@ -124,6 +124,31 @@ func TestAnOwnerTakesBackWhatItLent(t *testing.T) {
 	}
 }
 
+// Who waits for the last pods of one that made room goes on waiting for them when the
+// one that it made room for starts before that.
+func TestWhatIsLeftOfAVictimIsNotForgottenWhenItsPreemptorStarts(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("first", 2, 2, in("red")), "n1")
+	w.runs(w.job("lent", 2, 2, in("red")), "n2")
+	w.job("owner", 1, 1, in("blue"))
+	w.takeBack(w.plan())
+	w.job("next", 1, 3, in("blue"))
+	w.job("late", 1, 1, in("red"))
+	w.book.DeletePod("pod-lent0")
+	r := w.plan()
+	if diff := cmp.Diff([]string{"owner"}, started(r)); diff != "" {
+		t.Fatalf("who starts in what is free by now (-want +got):\n%s", diff)
+	}
+	w.carryOut(r)
+	if r = w.plan(); len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("nothing happened but that, and %v starts and %v is taken back", started(r), r.Suspend)
+	}
+	w.podsGo("lent", 2)
+	if diff := cmp.Diff([]string{"next"}, started(w.plan())); diff != "" {
+		t.Errorf("who starts in the rest (-want +got):\n%s", diff)
+	}
+}
+
 func TestRoomIsKeptWhileASuspensionIsBeingWritten(t *testing.T) {
 	w := shared(t)
 	w.runs(w.job("first", 2, 2, in("red")), "n1")

@@ -58,3 +58,32 @@ func TestLivenessNoThrash(t *testing.T) {
 		}
 	})
 }
+
+// TestLivenessPreemptorsStart is I11: whoever has others taken back starts next, and
+// has nobody else taken back before.
+func TestLivenessPreemptorsStart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t, wanted{queues: 4, jobs: 12})
+		w.Delays.Write = 0
+		log := watched(t, w, func(sim.Moment) {})
+		owed := map[string]int64{} // UID → when others were taken back for it
+		for _, r := range log.Records {
+			switch r.Kind {
+			case sim.Evicted:
+				if r.By == "" {
+					t.Fatalf("%s is taken back for nobody\n%s", r.UID, tail(log))
+				}
+				if since, twice := owed[r.By]; twice && since != r.At {
+					t.Fatalf("%s has others taken back at %d and again at %d, and has not started\n%s", r.By, since, r.At, tail(log))
+				}
+				owed[r.By] = r.At
+			case sim.Admitted:
+				delete(owed, r.UID)
+			case sim.Arrived, sim.Waits, sim.Ended, sim.Deleted:
+			}
+		}
+		for uid := range owed {
+			t.Fatalf("others were taken back for %s, which never starts\n%s", uid, tail(log))
+		}
+	})
+}
