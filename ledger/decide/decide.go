@@ -19,6 +19,7 @@ type planner struct {
 	running  map[quota.NodeID][]*victim
 	evicted  []*victim // in this round
 	leaving  leaving
+	sharers  map[sharer][]reason.Borrower
 	borrowed []lent // in this round: kept for who can't displace anybody
 	bookings []*booking
 	memory   *Memory

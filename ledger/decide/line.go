@@ -21,8 +21,11 @@ type line struct {
 	next    int
 	stopped *item   // the Job that a strict line waits for
 	behind  *answer // what those behind it are told
-	started []*item
-	kinds   map[string]policies.ResourceClass
+	// behindStranger is the same for Jobs of other namespaces, who are not told its
+	// name.
+	behindStranger *answer
+	started        []*item
+	kinds          map[string]policies.ResourceClass
 
 	node    quota.NodeID
 	groups  []group

@@ -85,7 +85,7 @@ func TestAQueueBorrowsWhatItsCohortLeaves(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]string{
-		"more": "WaitingForQuota: red uses 8 of 4 nvidia.com/gpu on gpu; 1 asked, 0 left",
+		"more": "WaitingForQuota: red uses 8 of 4 nvidia.com/gpu on gpu; 1 asked, 0 left in cohort all, where nobody else borrows",
 	}, said(r)); diff != "" {
 		t.Error(diff)
 	}

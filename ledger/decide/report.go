@@ -9,6 +9,7 @@ import (
 // report says of every Job that was not admitted why it waits, line by line.
 // Numbers are those at the end of the plan.
 func (p *planner) report() {
+	p.sharers = nil // of an earlier moment of the plan
 	total := 0
 	for _, l := range p.order {
 		total += len(l.items) + len(l.parked)
@@ -77,7 +78,7 @@ func (p *planner) why(it *item) *answer {
 		it.class.answer = a
 	}
 	if stop := it.line.stopped; stop != nil && stop != it && (!a.parked || p.HopelessBlock) {
-		return p.behind(it.line)
+		return p.behind(it)
 	}
 	return a
 }
@@ -94,11 +95,16 @@ func (p *planner) later() *answer {
 }
 
 // behind is for a Job behind the one that a strict line waits for.
-func (p *planner) behind(l *line) *answer {
-	if l.behind == nil {
-		l.behind = answerOf([]reason.Reason{reason.InLine(l.name, l.stopped.job.Key())})
+func (p *planner) behind(it *item) *answer {
+	l := it.line
+	told := &l.behind
+	if it.job.Namespace != l.stopped.job.Namespace {
+		told = &l.behindStranger
 	}
-	return l.behind
+	if *told == nil {
+		*told = answerOf([]reason.Reason{reason.InLine(l.name, named(l.stopped, it.job.Namespace))})
+	}
+	return *told
 }
 
 func (it *item) waiting(a *answer) Waiting {

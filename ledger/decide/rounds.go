@@ -174,7 +174,7 @@ func (p *planner) processOne(e *entry) {
 		it.skipped = true // its turn comes again in the next round
 	default:
 		if b := p.delays(e); b != nil {
-			it.found = append(it.found, reason.WouldDelay(b.head.job.Key(), b.at))
+			it.found = append(it.found, reason.WouldDelay(named(b.head, it.job.Namespace), b.at))
 			return
 		}
 		if e.mode == fits {
@@ -227,7 +227,7 @@ func (p *planner) displace(e *entry) {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
-			Job: v.entry.Job(), Reason: reason.Displaced(it.job.Key(), string(v.right)),
+			Job: v.entry.Job(), Reason: reason.Displaced(named(it, v.entry.Job().Namespace), string(v.right)),
 			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now, Room: room},
 		})
 	}

@@ -248,7 +248,7 @@ func (p *planner) quotaLack(c *class, a *assignment, set int, this *part, o *off
 		r := reason.NoQuota(reason.Quota{
 			Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Asked: asked,
 			Used: p.tree.Usage(c.line.node, pair), Nominal: p.tree.Nominal(c.line.node, pair),
-			Left: p.tree.Available(c.line.node, pair),
+			Left: p.tree.Available(c.line.node, pair), Shared: p.sharing(c.line.node, pair, asked),
 		})
 		return &r
 	}

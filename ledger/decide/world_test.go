@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/holdshort/holdshort/ledger/book"
@@ -137,7 +138,8 @@ func started(r decide.Result) []string {
 func said(r decide.Result) map[string]string {
 	all := map[string]string{}
 	for _, w := range r.Waiting {
-		all[w.Key[len("team/"):]] = fmt.Sprintf("%s: %s", w.Reason.Code, w.Reason.Message)
+		_, name, _ := strings.Cut(w.Key, "/")
+		all[name] = fmt.Sprintf("%s: %s", w.Reason.Code, w.Reason.Message)
 	}
 	return all
 }

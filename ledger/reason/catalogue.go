@@ -68,7 +68,7 @@ func Catalogue() []Entry {
 			"Nothing to do: it starts when the last of their pods is gone."},
 
 		{WaitingForQuota, GroupShare, "Its queue has no quota left",
-			"It starts when Jobs of its queue end, or with a bigger quota; a smaller Job may start sooner."},
+			"It starts when Jobs of its queue end, or of those that it shares with, or with a bigger quota; a smaller Job may start sooner."},
 
 		{WaitingForMachines, GroupMachines, "Too little is free on the machines",
 			"It starts when pods end, or when machines are added or come back; a smaller Job may start sooner."},

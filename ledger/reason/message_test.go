@@ -109,3 +109,28 @@ func TestALineSaysUntilWhenARuleHoldsAndItCanBeReadBack(t *testing.T) {
 		t.Errorf("without a moment: %q, %v", sentence, until)
 	}
 }
+
+func TestAMessageOfNoQuotaNamesWhoBorrows(t *testing.T) {
+	q := reason.Quota{Queue: "blue", Flavor: "gpu", Resource: "nvidia.com/gpu", Used: 1, Nominal: 4, Asked: 2, Left: 1}
+	borrowers := []reason.Borrower{{Queue: "red", Amount: 5}, {Queue: "green", Amount: 3}, {Queue: "grey", Amount: 2}, {Queue: "x", Amount: 1}, {Queue: "y", Amount: 1}}
+	for name, c := range map[string]struct {
+		shared reason.Sharing
+		says   string
+	}{
+		"a queue that shares with nobody":   {reason.Sharing{}, ""},
+		"its own limit":                     {reason.Sharing{AtLimit: true}, " within its borrowingLimit"},
+		"nobody borrows":                    {reason.Sharing{Cohort: "all"}, " in cohort all, where nobody else borrows"},
+		"one borrows":                       {reason.Sharing{Cohort: "all", Borrowers: borrowers[:1]}, " in cohort all, where red borrows 5"},
+		"two borrow":                        {reason.Sharing{Cohort: "all", Borrowers: borrowers[:2]}, " in cohort all, where red borrows 5 and green 3"},
+		"more borrow than a sentence holds": {reason.Sharing{Cohort: "all", Borrowers: borrowers}, " in cohort all, where red borrows 5, green 3, grey 2 and 2 others the rest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := q
+			q.Shared = c.shared
+			const before = "blue uses 1 of 4 nvidia.com/gpu on gpu; 2 asked, 1 left"
+			if got := reason.NoQuota(q).Message; got != before+c.says {
+				t.Errorf("%q; want %q", got, before+c.says)
+			}
+		})
+	}
+}

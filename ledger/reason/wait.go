@@ -13,13 +13,67 @@ type Quota struct {
 	Queue, Flavor, Resource string
 	Used, Nominal, Asked    int64
 	Left                    int64 // what it may still use, borrowed or not
+	Shared                  Sharing
+}
+
+// Sharing is with whom a queue shares what it has too little of; the zero value is
+// a queue that shares with nobody.
+type Sharing struct {
+	Cohort string // the nearest above it that has not enough left
+	// AtLimit: there would be enough, but for the queue's own borrowingLimit.
+	AtLimit bool
+	// Borrowers are other queues below the cohort that use more than their own, who
+	// does most first.
+	Borrowers []Borrower
+}
+
+// Borrower is a queue, and how much more than its own it uses.
+type Borrower struct {
+	Queue  string
+	Amount int64
 }
 
 // NoQuota is that the queue's share is in use.
 func NoQuota(q Quota) Reason {
-	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s uses %s of %s %s on %s; %s asked, %s left",
+	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s uses %s of %s %s on %s; %s asked, %s left%s",
 		q.Queue, Amount(q.Resource, q.Used), Amount(q.Resource, q.Nominal), q.Resource, q.Flavor,
-		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Left)))}
+		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Left)), q.Shared.text(q.Resource))}
+}
+
+// borrowersMax is how many queues a message names.
+const borrowersMax = 3
+
+func (s Sharing) text(resource string) string {
+	switch {
+	case s.AtLimit:
+		return " within its borrowingLimit"
+	case s.Cohort == "":
+		return ""
+	case len(s.Borrowers) == 0:
+		return fmt.Sprintf(" in cohort %s, where nobody else borrows", s.Cohort)
+	}
+	var who []string
+	for i, b := range s.Borrowers {
+		if i == borrowersMax {
+			who = append(who, counted(int64(len(s.Borrowers)-i), "other")+" the rest")
+			break
+		}
+		verb := " "
+		if i == 0 {
+			verb = " borrows "
+		}
+		who = append(who, b.Queue+verb+Amount(resource, b.Amount))
+	}
+	return fmt.Sprintf(" in cohort %s, where %s", s.Cohort, and(who))
+}
+
+// and joins a list as people say it.
+func and(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 // FullQueue is that the queue has as many Jobs as it may.

@@ -1,0 +1,90 @@
+package decide_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/policies"
+)
+
+func gpus(l policies.Limit) map[string]map[string]policies.Limit {
+	return map[string]map[string]policies.Limit{"gpu": {gpu: l}}
+}
+
+func most(n int64) *int64 { return &n }
+
+// Who lacks quota is told of the cohort whose room is the one that is missing, and
+// who borrows there.
+func TestAJobIsToldWhoHasTheRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(c *policies.Catalog)
+		fill   []string // Jobs of its own queue that run
+		says   string
+	}{
+		"of its own cohort": {func(*policies.Catalog) {}, nil, "0 left in cohort all, where red borrows 4"},
+		"its own borrowingLimit": {func(c *policies.Catalog) {
+			c.Cohorts = map[string]policies.Cohort{"all": {Quota: gpus(policies.Limit{Nominal: 100})}}
+			q := c.Queues["blue"]
+			q.Quota = gpus(policies.Limit{Nominal: 0, BorrowingLimit: most(4)})
+			c.Queues["blue"] = q
+		}, []string{"a"}, "0 left within its borrowingLimit"},
+		"of the cohort above": {func(c *policies.Catalog) {
+			c.Cohorts = map[string]policies.Cohort{"below": {Parent: "all"}}
+			q := c.Queues["blue"]
+			q.Cohort = "below"
+			c.Queues["blue"] = q
+		}, nil, "0 left in cohort all, where red borrows 4"},
+		"of a cohort at its own limit": {func(c *policies.Catalog) {
+			c.Cohorts = map[string]policies.Cohort{"all": {Parent: "top", Quota: gpus(policies.Limit{BorrowingLimit: most(0)})},
+				"top": {Quota: gpus(policies.Limit{Nominal: 100})}}
+		}, nil, "0 left in cohort all, where red borrows 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := shared(t, func(q *policies.Queue) { q.Preemption = policies.Preemption{} })
+			c.change(w.catalog)
+			w.node("n3", 100)
+			w.runs(w.job("lent", 1, 8, in("red")), "n3")
+			for _, name := range c.fill {
+				w.runs(w.job(name, 1, 4, in("blue")), "n3")
+			}
+			w.job("b", 1, 1, in("blue"))
+			if got := said(w.plan())["b"]; !strings.HasSuffix(got, c.says) {
+				t.Errorf("%q; want … %q", got, c.says)
+			}
+		})
+	}
+}
+
+// The name of a Job is told to those of its namespace only.
+func TestNobodyIsToldANameOfAnotherNamespace(t *testing.T) {
+	elsewhere := func(j *demand.Job) { j.Namespace = "them" }
+	t.Run("behind it", func(t *testing.T) {
+		w := shared(t, func(q *policies.Queue) { q.Cohort, q.Strategy = "", policies.StrictFIFO })
+		w.job("runs", 1, 3, in("red"))
+		w.job("secret", 1, 2, in("red"))
+		w.job("near", 1, 1, in("red"))
+		w.job("far", 1, 1, in("red"), elsewhere)
+		got := said(w.plan())
+		if !strings.Contains(got["near"], "/secret is before it") {
+			t.Errorf("of the same namespace: %s", got["near"])
+		}
+		if want := "red is strict about order, and a Job of queue red is before it"; strings.Contains(got["far"], "secret") || !strings.Contains(got["far"], want) {
+			t.Errorf("of another: %s", got["far"])
+		}
+	})
+	t.Run("taken back for it", func(t *testing.T) {
+		w := shared(t)
+		victim := w.ranked(w.job("victim", 4, 1, in("red"), elsewhere), 0)
+		w.runs(victim, "n1")
+		w.ranked(w.job("secret", 4, 1, in("red")), 5)
+		w.catalog.Queues["blue"] = queue(0)
+		r := w.plan()
+		if len(r.Suspend) != 1 {
+			t.Fatalf("%d Jobs are taken back, want the victim: %v", len(r.Suspend), said(r))
+		}
+		if got := r.Suspend[0].Reason.Message; got != "it makes room for a Job of queue red (InQueue)" {
+			t.Error(got)
+		}
+	})
+}
