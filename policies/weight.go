@@ -34,7 +34,7 @@ func ParseWeight(text string) (Weight, error) {
 	if strings.Trim(text, "0123456789.eE+-") != "" || errors.Is(err, strconv.ErrSyntax) {
 		return 0, fmt.Errorf("%q is no number. Try: 0 to %d", text, MostWeight)
 	}
-	if err != nil || near < 0 || near > MostWeight {
+	if err != nil || strings.HasPrefix(text, "-") || near > MostWeight {
 		return 0, fmt.Errorf("%s is no weight. Try: 0 to %d", text, MostWeight)
 	}
 	if near < leastDecimals { // nor is an exponent written out that fills the memory

@@ -23,7 +23,7 @@ func TestWeightsAreExact(t *testing.T) {
 
 func TestWhatIsNoWeightIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"-1": "-1 is no weight", "-0.000001": "is no weight", "1000000.000001": "is no weight", "1e400": "is no weight",
+		"-1": "-1 is no weight", "-0.0": "-0.0 is no weight", "-0": "is no weight", "-0.000001": "is no weight", "1000000.000001": "is no weight", "1e400": "is no weight",
 		"1000000.0000000000000001": "at most 6 decimals",
 		"1e-7":                     "at most 6 decimals", "0.0000005": "at most 6 decimals", "1e-999999999": "at most 6 decimals",
 		"0.30000000000000001": "at most 6 decimals",

@@ -27,13 +27,14 @@ func (r *Rollout) away(ctx context.Context, source string, err error) {
 	r.told, r.judged = told, ""
 	r.status.away(source, err, r.Now())
 	r.Log.Error(err, "the policy's source cannot be read; the last good policy stays in force")
-	r.event(ctx, "Warning", "PolicySourceUnavailable", sentence(err.Error(), r.status.want.Candidate.Reason))
+	r.event(ctx, "Warning", "PolicySourceUnavailable", sentence(outside(err.Error(), problemMax), r.status.want.Candidate.Reason))
 	r.count("unavailable", "source")
 }
 
 // away shows that nothing is known of what the source says, since when, and what
 // is in force meanwhile.
 func (s *status) away(source string, err error, now time.Time) {
+	why := outside(err.Error(), problemMax)
 	since := metav1.NewTime(now)
 	if before := s.want.Candidate; before != nil && before.Verdict == v1alpha1.VerdictUnavailable && before.Source == source {
 		since = before.Time
@@ -44,9 +45,9 @@ func (s *status) away(source string, err error, now time.Time) {
 	}
 	s.want.Candidate = &v1alpha1.Revision{
 		Source: source, Time: since, Verdict: v1alpha1.VerdictUnavailable, Reason: standing,
-		Errors: []v1alpha1.PolicyProblem{{At: "source", Message: err.Error()}},
+		Errors: []v1alpha1.PolicyProblem{{At: "source", Message: why}},
 	}
 	// Whether the newest policy is in force, nobody can say.
-	s.condition(metav1.ConditionUnknown, v1alpha1.VerdictUnavailable, sentence(err.Error(), standing))
+	s.condition(metav1.ConditionUnknown, v1alpha1.VerdictUnavailable, sentence(why, standing))
 	s.dirty = true
 }

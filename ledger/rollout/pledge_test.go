@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,22 +31,6 @@ func (s *stage) deleteRollout(other *v1alpha1.PolicyRollout) {
 
 func rolloutObject(uid types.UID, spec v1alpha1.PolicyRolloutSpec) *v1alpha1.PolicyRollout {
 	return &v1alpha1.PolicyRollout{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyRolloutName, UID: uid}, Spec: spec}
-}
-
-// notes of the events with a reason.
-func (s *stage) notes(why string) string {
-	s.t.Helper()
-	var list eventsv1.EventList
-	if err := s.c.List(s.t.Context(), &list); err != nil {
-		s.t.Fatal(err)
-	}
-	var notes []string
-	for _, event := range list.Items {
-		if event.Reason == why {
-			notes = append(notes, event.Note)
-		}
-	}
-	return strings.Join(notes, "\n")
 }
 
 func TestWhatSpecAsksForOutlivesTheObjectThatSaysIt(t *testing.T) {
@@ -76,7 +59,7 @@ func TestWhatSpecAsksForOutlivesTheObjectThatSaysIt(t *testing.T) {
 			if got := s.specNow(); got != pin || s.answered() != "True Pinned" {
 				t.Errorf("spec is %+v, which is answered by %q; want the pin again", got, s.answered())
 			}
-			if got := s.notes("PolicySpecKept"); !strings.Contains(got, "pin: "+first[:12]) || strings.Contains(got, "\n") {
+			if got := notesOf(t, s.c, "PolicySpecKept"); len(got) != 1 || !strings.Contains(got[0], "pin: "+first[:12]) {
 				t.Errorf("the events say %q, want one that names the pin", got)
 			}
 			s.spec(v1alpha1.PolicyRolloutSpec{}) // now a person takes it out

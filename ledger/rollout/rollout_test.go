@@ -64,8 +64,8 @@ func rolloutOn(c client.Client, source Source) *Rollout {
 	}
 }
 
-// rejections are the notes of the events about refused policies.
-func rejections(t *testing.T, c client.Client) []string {
+// notesOf the events with a reason.
+func notesOf(t *testing.T, c client.Client, why string) []string {
 	t.Helper()
 	var list eventsv1.EventList
 	if err := c.List(t.Context(), &list); err != nil {
@@ -73,11 +73,17 @@ func rejections(t *testing.T, c client.Client) []string {
 	}
 	var notes []string
 	for _, event := range list.Items {
-		if event.Reason == "PolicyRejected" {
+		if event.Reason == why {
 			notes = append(notes, event.Note)
 		}
 	}
 	return notes
+}
+
+// rejections are the notes of the events about refused policies.
+func rejections(t *testing.T, c client.Client) []string {
+	t.Helper()
+	return notesOf(t, c, "PolicyRejected")
 }
 
 func statusOf(t *testing.T, c client.Client) v1alpha1.PolicyRolloutStatus {

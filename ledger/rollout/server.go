@@ -80,7 +80,7 @@ func (s Server) get(ctx context.Context, etag string) (reply, error) {
 	defer cancel()
 	response, err := s.ask(ctx, etag)
 	if err != nil {
-		return reply{}, fmt.Errorf("fetching %s: %w", s, err)
+		return reply{}, fmt.Errorf("fetching %s: %w", s, plainly{err})
 	}
 	defer func() { _ = response.Body.Close() }() // read or given up, so there is nothing to lose
 	if response.StatusCode == http.StatusNotModified && etag != "" {
@@ -94,16 +94,32 @@ func (s Server) get(ctx context.Context, etag string) (reply, error) {
 		err = ctx.Err() // a server that notices that we gave up may end its answer in order
 	}
 	if err != nil {
-		return reply{}, fmt.Errorf("fetching %s: after %d bytes: %w", s, len(archive), err)
+		return reply{}, fmt.Errorf("fetching %s: after %d bytes: %w", s, len(archive), plainly{err})
 	}
 	bundle, err := engine.ReadArchive(s.String(), archive)
 	if err != nil {
+		if isAway(err) {
+			err = plainly{err}
+		}
 		return reply{bundle: bundle}, fmt.Errorf("from %s: %w", s, kindOfContent(response, err))
 	}
 	if name := bundle.Revision(); name != "" {
 		bundle.Source += fmt.Sprintf(", revision %.64q", name)
 	}
-	return reply{etag: response.Header.Get("ETag"), bundle: bundle}, nil
+	return reply{etag: tagOf(response), bundle: bundle}, nil
+}
+
+// tagMax is how long an ETag may be that is sent back.
+const tagMax = 1024
+
+// tagOf is the ETag of an answer; none if it is no short one. Then the bundle is
+// fetched each time.
+func tagOf(response *http.Response) string {
+	tag := response.Header.Get("ETag")
+	if len(tag) > tagMax {
+		return ""
+	}
+	return tag
 }
 
 // ask sends the request.
@@ -139,7 +155,7 @@ const redirectsMax = 3
 
 // follow says whether a redirect may be followed.
 func (s Server) follow(to *url.URL, hops int, secret bool) error {
-	shown := to.Scheme + "://" + to.Host
+	shown := outside(to.Scheme+"://"+to.Host, hostMax)
 	switch elsewhere := to.Scheme != s.URL.Scheme || !strings.EqualFold(to.Host, s.URL.Host); {
 	case hops > redirectsMax:
 		return fmt.Errorf("it redirects more than %d times. Try: the URL where the bundle is", redirectsMax)
@@ -151,16 +167,18 @@ func (s Server) follow(to *url.URL, hops int, secret bool) error {
 	return nil
 }
 
-// refusal is what is wrong with an answer, going by its head.
+// refusal is what is wrong with an answer, going by its head. The code is all that
+// is told of its status: the words behind it are the server's own.
 func refusal(response *http.Response) error {
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("the server answers %s. Try: check the credentials", response.Status)
+		return fmt.Errorf("the server answers %s. Try: check the credentials", status)
 	case http.StatusNotFound:
-		return fmt.Errorf("the server answers %s. Try: check the path in the URL", response.Status)
+		return fmt.Errorf("the server answers %s. Try: check the path in the URL", status)
 	default:
-		return fmt.Errorf("the server answers %s; it is asked again", response.Status)
+		return fmt.Errorf("the server answers %s; it is asked again", status)
 	}
 	if response.ContentLength > engine.ArchiveBytesMax {
 		return fmt.Errorf("the server has %d KiB to give, at most %d are taken. Try: a bundle of policy only",

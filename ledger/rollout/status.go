@@ -36,7 +36,7 @@ type status struct {
 // shown is a revision as the status shows it.
 func shown(b engine.Bundle, verdict string, found report, now time.Time) *v1alpha1.Revision {
 	next := &v1alpha1.Revision{
-		Source: b.Source, Time: metav1.NewTime(now), Verdict: verdict,
+		Source: outside(b.Source, problemMax), Time: metav1.NewTime(now), Verdict: verdict,
 		Tests: found.tests, Preflight: found.preflight, Reads: found.reads,
 	}
 	if len(b.Files) > 0 { // else nothing could be read
@@ -73,7 +73,7 @@ func (s *status) activated(revision *engine.Revision, found report, now time.Tim
 
 // renewed: the same from elsewhere.
 func (s *status) renewed(revision *engine.Revision) {
-	s.want.Active.Source, s.want.Active.Warnings = revision.Source(), listed(revision.Warnings())
+	s.want.Active.Source, s.want.Active.Warnings = outside(revision.Source(), problemMax), listed(revision.Warnings())
 	s.dirty = true
 }
 
@@ -161,7 +161,7 @@ func (s *status) set(kind string, value metav1.ConditionStatus, why, message str
 func problems(err error) []v1alpha1.PolicyProblem {
 	var bad *engine.BundleError
 	if !errors.As(err, &bad) {
-		return []v1alpha1.PolicyProblem{{At: "bundle", Message: err.Error()}}
+		return []v1alpha1.PolicyProblem{{At: "bundle", Message: outside(err.Error(), problemMax)}}
 	}
 	return listed(bad.Problems)
 }
@@ -170,7 +170,8 @@ func problems(err error) []v1alpha1.PolicyProblem {
 func listed(found []engine.Problem) []v1alpha1.PolicyProblem {
 	var list []v1alpha1.PolicyProblem
 	for _, p := range found[:min(len(found), problemsMax)] {
-		list = append(list, v1alpha1.PolicyProblem{At: at(p), Message: p.Message, Try: p.Try})
+		list = append(list, v1alpha1.PolicyProblem{
+			At: outside(at(p), problemMax), Message: outside(p.Message, problemMax), Try: outside(p.Try, problemMax)})
 	}
 	return list
 }

@@ -73,11 +73,25 @@ func (r *archiveReader) read(archive []byte) error {
 			return err
 		}
 	}
-	// The checksum stands at the very end.
-	if _, err := io.Copy(io.Discard, limited); err != nil {
-		return broken(err)
+	return nothingMore(limited)
+}
+
+// nothingMore reads to the very end, where the checksum stands. Beyond the end of
+// the files there is only padding: what else is there, others would read.
+func nothingMore(rest io.Reader) error {
+	block := make([]byte, 4096)
+	for {
+		n, err := rest.Read(block)
+		if len(bytes.Trim(block[:n], "\x00")) > 0 {
+			return errors.New("something follows after the last of its files. Try: pack it anew, not tar --append or --concatenate")
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return broken(err)
+		}
 	}
-	return nil
 }
 
 func broken(err error) error {
@@ -93,7 +107,8 @@ func (r *archiveReader) entry(header *tar.Header, content io.Reader) error {
 		return nil
 	case tar.TypeReg:
 	default:
-		return fmt.Errorf("%q is neither a file nor a folder. Try: tar --dereference, which stores what a link points to", header.Name)
+		return fmt.Errorf("%q is neither a file nor a folder. Try: tar --dereference, which stores what a link points to",
+			shorten(header.Name, archiveNameMax))
 	}
 	name, err := entryName(header.Name)
 	if err != nil {

@@ -143,6 +143,10 @@ func TestAnArchiveThatIsNoneSaysWhy(t *testing.T) {
 		{"a bomb in one file", tarGzip(t, tarEntry{name: "data.yaml", text: strings.Repeat(" ", unpackedBytesMax)}), "unpacks to more than 8192 KiB"},
 		{"a bomb behind the end of the archive", append(bytes.Clone(good), bomb(t)...), "unpacks to more than 8192 KiB"},
 		{"a crowd of files", tarGzip(t, many...), "more than 2000 files"},
+		{"another archive behind its end", concatenated(t, goodFiles(), files("deny.rego", "package x")), "something follows after the last of its files"},
+		{"a few bytes behind its end", append(bytes.Clone(good), gzipped(t, []byte("\x00\x00x"))...), "something follows"},
+		{"bytes that are not packed behind its end", append(bytes.Clone(good), "x"...), "damaged"},
+		{"a long name of no file", tarGzip(t, tarEntry{name: strings.Repeat("x", 2000), kind: tar.TypeFifo}), "…"},
 		{"a way out of the folder", tarGzip(t, tarEntry{name: "../data.yaml"}), `"../data.yaml"`},
 		{"a way out behind a folder", tarGzip(t, tarEntry{name: "a/../../data.yaml"}), "plain names"},
 		{"a name that is cleaned to another", tarGzip(t, tarEntry{name: "a//data.yaml"}), "plain names"},
@@ -167,11 +171,13 @@ func TestAnArchiveThatIsNoneSaysWhy(t *testing.T) {
 }
 
 // bomb is few bytes that unpack to many.
-func bomb(t *testing.T) []byte {
+func bomb(t *testing.T) []byte { return gzipped(t, make([]byte, unpackedBytesMax)) }
+
+func gzipped(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
-	if _, err := zip.Write(make([]byte, unpackedBytesMax)); err != nil {
+	if _, err := zip.Write(text); err != nil {
 		t.Fatal(err)
 	}
 	if err := zip.Close(); err != nil {
@@ -180,12 +186,23 @@ func bomb(t *testing.T) []byte {
 	return out.Bytes()
 }
 
+// concatenated is two archives as one, of which each reader sees what it stops at.
+func concatenated(t *testing.T, first, second map[string][]byte) []byte {
+	t.Helper()
+	return append(archiveOf(t, first), archiveOf(t, second)...)
+}
+
 func TestWhatTheManifestSaysCounts(t *testing.T) {
 	manifest := func(old, replacement string) string { return strings.Replace(goodManifest, old, replacement, 1) }
 	cases := []struct {
 		name, manifest, says string
 	}{
 		{"it is no JSON", "{", ".manifest: not a manifest"},
+		{"roots twice", manifest(`"rego_version"`, `"roots": ["holdshort"], "rego_version"`), `the key "roots" is in it twice`},
+		{"roots twice, once in capitals", manifest(`"rego_version"`, `"ROOTS": ["holdshort"], "rego_version"`), `the key "ROOTS" is in it twice`},
+		{"roots twice, once with a letter that folds to one", manifest(`"rego_version"`, `"root\u017f": ["holdshort"], "rego_version"`), "is in it twice"},
+		{"a contract twice", manifest(`"contract": 1`, `"contract": 1, "contract": 1`), `the key "contract" is in it twice`},
+		{"a key twice in what is not ours", manifest(`"team": "x"`, `"teams": [{"a": 1, "a": 2}]`), `the key "a" is in it twice`},
 		{"no roots", manifest(`"roots": ["holdshort"], `, ""), "without roots"},
 		{"no root in roots", manifest(`"holdshort"], `, `], `), "without roots"},
 		{"all roots", manifest(`["holdshort"]`, `[""]`), `the root "" is outside of holdshort`},

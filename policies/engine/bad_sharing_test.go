@@ -200,6 +200,23 @@ func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
 	}
 }
 
+func TestALendingLimitAboveNominalIsWarnedOfWithItsPath(t *testing.T) {
+	for name, c := range map[string]struct{ limit, want string }{
+		"above": {"{nominal: 4, lendingLimit: 5}", "data.yaml:9: queues.q.quota.a.cpu.lendingLimit: it is above nominal, and no more than that can be lent. Try: leave it out, or set less than nominal\n"},
+		"equal": {"{nominal: 4, lendingLimit: 4}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said strings.Builder
+			for _, warning := range mustCompile(t, Bundle{Files: aQueue("quota: {a: {cpu: "+c.limit+"}}", "cohort: ai")}).Warnings() {
+				said.WriteString(warning.String() + "\n")
+			}
+			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestOnlyNamedCohortIsWarnedOf(t *testing.T) {
 	r := mustCompile(t, Bundle{Files: aQueue("quota: {}", "cohort: au")})
 	want := `data.yaml:10: queues.q.cohort: cohort "au" is not under cohorts, so it has no quota of its own. Try: ai`

@@ -81,6 +81,9 @@ func readDataFile(name string, content []byte) (*yaml.Node, any, *Problem) {
 	if problem := notFinite(name, &node); problem != nil {
 		return nil, nil, problem
 	}
+	if problem := oddNumber(name, nil, &node); problem != nil {
+		return nil, nil, problem
+	}
 	value, problem := dataValue(name, content, &node)
 	return &node, value, problem
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -244,8 +245,13 @@ func (d *decoder) wrongType(want string, got ast.Value) {
 // describe is a value with its type, short enough for a message.
 func describe(v ast.Value) string {
 	text := shorten(v.String(), 60)
-	if _, null := v.(ast.Null); null {
+	switch v := v.(type) {
+	case ast.Null:
 		return "null"
+	case ast.String: // YAML has no other way to keep it
+		if _, err := strconv.ParseFloat(string(v), 64); errors.Is(err, strconv.ErrRange) {
+			return shorten(string(v), 60) + ", which is too large a number"
+		}
 	}
 	return "the " + ast.ValueName(v) + " " + text
 }

@@ -53,7 +53,7 @@ func (b Bundle) manifest() (m manifest, there bool, err error) {
 	if !there {
 		return m, false, nil
 	}
-	return m, true, json.Unmarshal(text, &m)
+	return m, true, unmarshalOnce(text, &m)
 }
 
 // isDelta: the bundle is a change to another one. Such a bundle cannot be signed

@@ -15,10 +15,15 @@ func (p fieldPath) with(segment string) fieldPath { return append(slices.Clip(p)
 
 func (p fieldPath) at(index int) fieldPath { return p.with(strconv.Itoa(index)) }
 
+// mostSegment leaves room in a message for what is wrong there. The names of
+// labels, the longest that can be right, fit in.
+const mostSegment = 320
+
 // String is queues.research.quota.gpu["nvidia.com/gpu"].
 func (p fieldPath) String() string {
 	var text strings.Builder
 	for i, segment := range p {
+		segment = shorten(segment, mostSegment)
 		switch {
 		case !isPlain(segment):
 			text.WriteString("[" + strconv.Quote(segment) + "]")

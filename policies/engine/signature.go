@@ -140,7 +140,7 @@ func (v Verification) check(b Bundle) (problems, warnings []Problem) {
 // signedFiles are the files that a signature vouches for, if it is good.
 func (v Verification) signedFiles(text []byte) (map[string]opabundle.FileInfo, error) {
 	var signatures opabundle.SignaturesConfig
-	if err := json.Unmarshal(text, &signatures); err != nil {
+	if err := unmarshalOnce(text, &signatures); err != nil {
 		return nil, fmt.Errorf("not a signature file: %w. Try: kubectl holdshort policy sign", err)
 	}
 	if len(signatures.Signatures) != 1 || signatures.Plugin != "" && signatures.Plugin != usualPlugin {

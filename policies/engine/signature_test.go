@@ -181,6 +181,7 @@ func TestOnlyWhatTheSignatureCoversComesIntoForce(t *testing.T) {
 		{"a file less", without("holdshort/policy.rego"), ours, "holdshort/policy.rego: the file is signed, but not in the bundle"},
 		{"a hash that can be forged", sign("MD5"), ours, `"MD5"`},
 		{"two signatures", with(signaturesName, string(twice)), ours, "exactly one signature"},
+		{"signatures twice", with(signaturesName, strings.Replace(string(good[signaturesName]), "{", `{"signatures": ["abc"], `, 1)), ours, `the key "signatures" is in it twice`},
 		{"a plugin", with(signaturesName, strings.Replace(string(good[signaturesName]), "{", `{"plugin": "x", `, 1)), ours, "no plugin"},
 		{"no signature in the file", with(signaturesName, "{}"), ours, "exactly one signature"},
 		{"a signature that is none", with(signaturesName, `{"signatures": ["abc"]}`), ours, "three parts"},

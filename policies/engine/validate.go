@@ -138,6 +138,12 @@ func (v *validator) limits(parent fieldPath, flavor string, limits map[string]po
 	for _, name := range sortedWhere(limits, func(name string, _ policies.Limit) bool { return !v.isResource(name) }) {
 		v.notResource(parent.with(flavor).with(name), name)
 	}
+	for _, name := range sortedWhere(limits, func(_ string, limit policies.Limit) bool {
+		return limit.LendingLimit != nil && *limit.LendingLimit > limit.Nominal
+	}) {
+		v.warn(parent.with(flavor).with(name).with("lendingLimit"), "leave it out, or set less than nominal",
+			"it is above nominal, and no more than that can be lent")
+	}
 }
 
 // sortedWhere are the keys of what is to be told of: in most catalogs none, so

@@ -96,6 +96,16 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 		if now := activeDigest(t, ctx, s.Env); now != first {
 			t.Errorf("in force is %s, want %s again, not %s", now, first, bad)
 		}
+		deleteRollout := func() {
+			_, err := s.Env.Kubectl(ctx, cluster.Admin, "delete", "policyrollout", "holdshort")
+			must(t, err)
+		}
+		deleteRollout()
+		pinnedStill(t, ctx, s.Env, first)
+		s.Manager.Kill()
+		deleteRollout()
+		must(t, s.Manager.Start(ctx))
+		pinnedStill(t, ctx, s.Env, first)
 		out, err := s.Env.Kubectl(ctx, cluster.Admin, "patch", "policyrollout", "holdshort", "--type=merge", "-p", `{"spec":{"approve":"`+bad+`"}}`)
 		if err == nil || !strings.Contains(out+err.Error(), "exclude one another") {
 			t.Errorf("a pin and an approval at once: %v\n%s", err, out)
@@ -107,6 +117,14 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 		}))
 	})
 	t.Run("a shadow differs, decides nothing, and is promoted", func(t *testing.T) { promoteShadow(t, ctx, s, deny) })
+}
+
+// pinnedStill waits for the PolicyRollout to be there again, with its pin.
+func pinnedStill(t *testing.T, ctx context.Context, env *stories.Env, digest string) {
+	t.Helper()
+	must(t, stories.Eventually(ctx, 20*time.Second, "the deleted PolicyRollout pins again", func(ctx context.Context) (bool, string) {
+		return rolloutSays(ctx, env, "{.spec.pin} {.status.active.digest} {.status.candidate.verdict}", digest+" "+digest+" AwaitingApproval")
+	}))
 }
 
 func TestAFileThatWasAddedToHelmsPolicyInPlaceIsWarnedOf(t *testing.T) {
