@@ -76,6 +76,7 @@ type VerdictInput struct {
 	Flavors       []string   `json:"flavors"`
 	Preemptible   bool       `json:"preemptible"`
 	MinRuntimeSec int64      `json:"minRuntime_s"`
+	MaxRuntimeSec int64      `json:"maxRuntime_s"` // 0: no limit
 	User          string     `json:"user"`
 }
 

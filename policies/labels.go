@@ -13,6 +13,8 @@ const (
 	AnnotationLeast  = Prefix + "min-parallelism" // user: how few pods it starts with if there is no room for all
 	AnnotationBypass = Prefix + "bypass"          // user with the RBAC verb: why the guard was passed
 
+	AnnotationMaxRuntime = Prefix + "max-runtime-seconds" // user: how long it runs in all, over all its starts
+
 	AnnotationArrival     = Prefix + "arrival"     // unix nanoseconds
 	AnnotationUser        = Prefix + "user"        // who created it
 	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation
@@ -22,6 +24,7 @@ const (
 	AnnotationInQueue     = Prefix + "in-queue"    // where it waits, if that is not what its label says
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
 	AnnotationPreempted   = Prefix + "preempted"   // JSON: demand.Preempted
+	AnnotationRan         = Prefix + "ran"         // JSON: demand.Ran
 	AnnotationFlavors     = Prefix + "flavors"     // on pods: resource → flavor, JSON
 )
 

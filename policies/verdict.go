@@ -18,13 +18,16 @@ type Verdict struct {
 	Preemptible *bool `json:"preemptible,omitempty"`
 	// MinRuntimeSeconds is how long it runs before others may displace it.
 	MinRuntimeSeconds int64 `json:"minRuntimeSeconds,omitempty"`
+	// MaxRuntimeSeconds is how long it runs in all, over all its starts, before it
+	// is stopped for good; 0 means for as long as it likes.
+	MaxRuntimeSeconds int64 `json:"maxRuntimeSeconds,omitempty"`
 }
 
 // Input is the verdict as later rules read it.
 func (v Verdict) Input() *VerdictInput {
 	return &VerdictInput{
 		Queue: v.Queue, Priority: v.Priority, Order: v.Order, Flavors: v.Flavors, User: v.User,
-		Preemptible: v.Preemptible == nil || *v.Preemptible, MinRuntimeSec: v.MinRuntimeSeconds,
+		Preemptible: v.Preemptible == nil || *v.Preemptible, MinRuntimeSec: v.MinRuntimeSeconds, MaxRuntimeSec: v.MaxRuntimeSeconds,
 	}
 }
 

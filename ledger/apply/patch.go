@@ -57,6 +57,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 		policies.AnnotationInQueue:     nil, // the reservation names it
 		policies.AnnotationBackoff:     backoffAnnotation(job),
 		policies.AnnotationPreempted:   nil,
+		policies.AnnotationRan:         ranAnnotation(job, admit.Job.Ran),
 		policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
 	}))
 	meta["labels"] = with(texts(job.Labels, wanted.Labels), object{policies.LabelState: policies.StateAdmitted})
@@ -88,6 +89,7 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		policies.AnnotationReservation: nil,
 		policies.AnnotationPreempted:   nil,
 		policies.AnnotationMessage:     suspend.Reason.Line(),
+		policies.AnnotationRan:         ranAnnotation(job, suspend.Ran),
 		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
 	}
 	if suspend.Silent {
@@ -112,7 +114,7 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		return nil, err
 	}
 	state := policies.StateQueued
-	if suspend.Reason.Code == reason.HeldByOwner {
+	if suspend.Reason.Code == reason.HeldByOwner || suspend.Reason.Code == reason.OutOfTime {
 		state = policies.StateHeld
 	}
 	return json.Marshal(object{
@@ -160,6 +162,15 @@ func backoffAnnotation(job *batchv1.Job) any {
 		return value
 	}
 	return nil
+}
+
+// ranAnnotation is how long the Job's admissions lasted up to now; nothing where
+// that is nothing.
+func ranAnnotation(job *batchv1.Job, nanoseconds int64) any {
+	if nanoseconds <= 0 {
+		return nil
+	}
+	return fmt.Sprintf(`{"uid":%q,"nanoseconds":%d}`, job.UID, nanoseconds)
 }
 
 // podFlavors is what the pods carry: resource → flavor.

@@ -13,6 +13,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -153,6 +154,39 @@ func TestAPatchHoldsOnlyForTheVersionItWasDecidedOn(t *testing.T) {
 			t.Errorf("%s: the patch is for version %q of %q, want 7 of u1", name, p.Metadata.ResourceVersion, p.Metadata.UID)
 		}
 	}
+}
+
+// TestTheTimeThatAJobHasRunStaysOnIt from the first taking back on: what comes
+// after adds to it.
+func TestTheTimeThatAJobHasRunStaysOnIt(t *testing.T) {
+	job := userJob()
+	suspend := func(ran int64) {
+		patch, err := apply.SuspendPatch(job, effect.Suspend{Job: &demand.Job{UID: "u1"}, Ran: ran, Reason: reason.Reason{Code: reason.OutOfTime}})
+		job = patched(t, job, patch, err)
+	}
+	admit := func() {
+		a := admission("h100")
+		a.Job = intake.Job(job, intake.Env{})
+		patch, err := apply.AdmitPatch(job, a)
+		job = patched(t, job, patch, err)
+	}
+	want := func(when string, ran int64, state string) {
+		t.Helper()
+		if got := intake.Job(job, intake.Env{}); got.Ran != ran || got.State != state {
+			t.Errorf("%s it has run for %d and is %s, want %d and %s", when, got.Ran, got.State, ran, state)
+		}
+	}
+	admit()
+	want("admitted for the first time,", 0, policies.StateAdmitted)
+	if text, there := job.Annotations[policies.AnnotationRan]; there {
+		t.Errorf("where nothing is to be said it says %q", text)
+	}
+	suspend(70)
+	want("taken back,", 70, policies.StateHeld)
+	admit()
+	want("admitted again,", 70, policies.StateAdmitted)
+	suspend(100)
+	want("taken back again,", 100, policies.StateHeld)
 }
 
 func TestAnArrivalIsStampedOnce(t *testing.T) {

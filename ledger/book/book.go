@@ -27,6 +27,7 @@ type Book struct {
 	owing    map[*Entry]struct{}
 	admitted map[string]map[*Entry]struct{} // by queue
 	leaving  map[*Entry]struct{}
+	timed    timed
 	now      int64    // as of the last Tick
 	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
 	lost     []*Entry // that came short of pods since then

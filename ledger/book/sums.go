@@ -21,6 +21,7 @@ func (b *Book) refresh(e *Entry) {
 	member(b.loose, e, e.isLoose())
 	member(b.owing, e, len(e.promised) > 0)
 	member(b.leaving, e, e.leaves())
+	b.timed.set(e, e.TimeUpAt())
 }
 
 func member(set map[*Entry]struct{}, e *Entry, in bool) {

@@ -27,13 +27,28 @@ type end struct {
 	entry *book.Entry
 }
 
-// endOf is when a Job is over for certain if it starts at a moment; 0 if nobody
-// knows. The Job controller ends it at its deadline.
-func endOf(j *demand.Job, start int64) int64 {
-	if j == nil || j.Policy == nil || j.Policy.ActiveDeadlineSec <= 0 {
+// deadline is when the Job controller ends a Job that starts at a moment; 0: never.
+// It begins anew with every start.
+func deadline(j *demand.Job, start int64) int64 {
+	if j.Policy == nil || j.Policy.ActiveDeadlineSec <= 0 {
 		return 0
 	}
 	return resource.Add(start, resource.Mul(second, j.Policy.ActiveDeadlineSec))
+}
+
+// endIf is when a Job that waits is over for certain if it starts at a moment; 0 if
+// nobody knows: at its deadline, or when it has run for as long as it may in all.
+func (it *item) endIf(start int64) int64 {
+	return demand.Shorter(deadline(it.job, start), it.job.EndsBy(it.mayRun(), start))
+}
+
+// endOfEntry is the same of one that runs.
+func endOfEntry(e *book.Entry) int64 {
+	at := e.TimeUpAt()
+	if j := e.Subject(); j != nil {
+		at = demand.Shorter(at, deadline(j, e.Reservation().Time))
+	}
+	return at
 }
 
 // ends is when the Jobs that run are over, as far as it is known, in that order.
@@ -44,7 +59,7 @@ func (p *planner) ends() []end {
 			continue
 		}
 		for _, e := range p.Snapshot.Running(l.name) {
-			if at := endOf(e.Subject(), e.Reservation().Time); at > 0 {
+			if at := endOfEntry(e); at > 0 {
 				all = append(all, end{max(at, p.Now), e})
 			}
 		}
@@ -103,7 +118,7 @@ func (p *planner) changes() []change {
 	}
 	for _, l := range p.order {
 		for _, it := range l.started {
-			if at := endOf(it.job, p.Now); it.state == admitted && at > 0 {
+			if at := it.endIf(p.Now); it.state == admitted && at > 0 {
 				all = append(all, change{at, func(later *planner) { later.end(it.line.node, it.taken, it.given) }})
 			}
 		}
@@ -114,7 +129,7 @@ func (p *planner) changes() []change {
 			later.tree.addAll(node, b.gets.uses)
 			later.machines.promiseAll(b.gets.sets)
 		}})
-		if at := endOf(b.head.job, b.at); at > 0 {
+		if at := b.head.endIf(b.at); at > 0 {
 			all = append(all, change{at, func(later *planner) { later.end(node, b.gets.uses, b.gets.sets) }})
 		}
 	}
@@ -133,7 +148,7 @@ func (p *planner) end(n quota.NodeID, uses []use, sets []chosen) {
 // delays is the booking that an entry would be in the way of, nil if it would not:
 // one that ranks before it, that is not over by then, and that does not fit beside.
 func (p *planner) delays(e *entry) *booking {
-	over := endOf(e.job, p.Now)
+	over := e.item.endIf(p.Now)
 	for _, b := range p.bookings {
 		if b.head == e.item || p.compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
 			continue
@@ -147,7 +162,7 @@ func (p *planner) delays(e *entry) *booking {
 
 // crowdBookings counts a Job that starts in every booking that it outlasts.
 func (p *planner) crowdBookings(it *item, a *assignment) {
-	over := endOf(it.job, p.Now)
+	over := it.endIf(p.Now)
 	for _, b := range p.bookings {
 		if b.head == it || over > 0 && over <= b.at {
 			continue

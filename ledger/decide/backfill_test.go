@@ -45,6 +45,14 @@ func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 			w.job("big", 4, 1)
 			w.job("short", 1, 1, within(90))
 		}, []string{"short"}, map[string]string{"big": head}},
+		{"one that its user stops by then", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("stopped", 1, 1, within(1000), atMost(90))
+		}, []string{"stopped"}, map[string]string{"big": head}},
+		{"one that has run before, and has no more left than that", func(w *world) {
+			w.job("big", 4, 1)
+			w.job("goes on", 1, 1, atMost(190), func(j *demand.Job) { j.Ran = 100 * second })
+		}, []string{"goes on"}, map[string]string{"big": head}},
 		{"not one that is not", func(w *world) {
 			w.job("big", 4, 1)
 			w.job("long", 1, 1, within(92))
@@ -110,6 +118,10 @@ func TestNothingDelaysTheHead(t *testing.T) {
 			if rapid.IntRange(0, 5).Draw(t, "says so") == 0 {
 				j.Policy = nil
 			}
+			if rapid.IntRange(0, 3).Draw(t, "or else") == 0 {
+				j.MaxRuntimeSec = rapid.Int64Range(3, 9).Draw(t, "in all")
+				j.Ran = rapid.Int64Range(0, 2).Draw(t, "of which it had") * second
+			}
 		}
 		for name, q := range c.catalog.Queues {
 			q.Strategy = policies.Backfill
@@ -131,6 +143,9 @@ func TestNothingDelaysTheHead(t *testing.T) {
 				b.SetJob(&running)
 				if a.Job.Policy != nil {
 					ends[a.Job.UID] = now + a.Job.Policy.ActiveDeadlineSec*second
+				}
+				if most := a.Job.MaxRuntimeSec; most > 0 {
+					ends[a.Job.UID] = demand.Shorter(ends[a.Job.UID], now+most*second-a.Job.Ran)
 				}
 			}
 			for _, w := range r.Waiting {

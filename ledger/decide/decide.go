@@ -45,6 +45,7 @@ func Plan(in Input) Result {
 	p.rounds()
 	p.report()
 	p.giveBack()
+	p.countRuns()
 	p.res.Queues = p.states()
 	survey := p.Survey && p.Catalog != nil
 	if survey {

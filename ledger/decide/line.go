@@ -198,6 +198,9 @@ func (p *planner) judgeInQueue(it *item) {
 	case j.Started:
 		it.found = append(it.found, reason.StillStopping())
 	}
+	if r := outOfTime(j, it.verdict); r != nil {
+		it.found = append(it.found, *r)
+	}
 	if b := j.Backoff; b.UID == j.UID && b.Until > p.Now {
 		it.found = append(it.found, reason.TryingLater(b.Count, b.Until, b.Code))
 		p.wake(b.Until)

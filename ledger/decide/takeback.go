@@ -24,6 +24,7 @@ const (
 // takeBack suspends what must not go on: Jobs whose owner wants them held, Jobs
 // that nobody let go, and gangs that were not placed, ready, or ready again in time.
 func (p *planner) takeBack() {
+	p.timeUp()
 	for _, e := range p.Snapshot.Watched() {
 		j := e.Job()
 		if p.Busy[j.UID] || j.Bypass {
@@ -64,6 +65,9 @@ func (p *planner) queueOf(j *demand.Job) string {
 
 func (p *planner) timeOut(e *book.Entry) {
 	j, r := e.Job(), e.Reservation()
+	if at := e.TimeUpAt(); at > 0 && at <= p.Now {
+		return // see timeUp
+	}
 	var queue policies.Queue
 	if p.Catalog != nil {
 		queue = p.Catalog.Queues[r.Queue]

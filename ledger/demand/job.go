@@ -40,6 +40,11 @@ type Job struct {
 	// Job has none.
 	Reservation *Reservation
 	Backoff     Backoff
+	// MaxRuntimeSec is how long its user lets it run in all; 0: no limit.
+	MaxRuntimeSec int64
+	// Ran is how long it has run already, in nanoseconds, without the admission
+	// that it has now.
+	Ran int64
 	// Preempted is whom it made room for when it was last taken back; nil: nobody.
 	Preempted *Preempted
 	State     string // the label's value

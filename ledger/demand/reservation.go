@@ -15,6 +15,9 @@ type Reservation struct {
 	Revision string           `json:"revision"`       // digest of the policy that allowed it
 	Time     int64            `json:"time"`           // unix nanoseconds
 	Plan     map[string]int64 `json:"plan,omitempty"` // node → pods: a hint, never rewritten
+	// MaxRuntimeSec is how long it may run in all, earlier admissions included; 0: no limit.
+	// What runs keeps to it, whatever becomes of the policy.
+	MaxRuntimeSec int64 `json:"maxRuntimeSeconds,omitempty"`
 }
 
 // ReservedPodSet is what one pod set was given.

@@ -26,6 +26,8 @@ type Suspend struct {
 	Backoff *demand.Backoff // when it may try again; nil: at once
 	// Preempted is for whom it makes room; nil: for nobody.
 	Preempted *demand.Preempted
+	// Ran is how long it has run in all by now, in nanoseconds.
+	Ran int64
 	// Silent leaves out why: a Job that is full takes nothing longer than the
 	// reservation that goes.
 	Silent bool

@@ -79,6 +79,8 @@ func Job(job *batchv1.Job, env Env) *demand.Job {
 		Bypass:          bypass(job),
 		Reservation:     reservation(job),
 		Backoff:         backoff(job),
+		MaxRuntimeSec:   maxRuntime(job),
+		Ran:             ran(job),
 		Preempted:       preempted(job),
 		State:           job.Labels[policies.LabelState],
 		MessageCode:     messageCode(job),
@@ -118,6 +120,9 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	}
 	if problem == nil {
 		problem = badLeast(job)
+	}
+	if problem == nil {
+		problem = badMaxRuntime(job)
 	}
 	if name := pod.Spec.PriorityClassName; problem == nil && name != "" && env.priorityClass(name) == nil {
 		missing := reason.MissingPriorityClass(name)

@@ -58,6 +58,8 @@ func Catalogue() []Entry {
 			"Correct the field that the message names."},
 		{DeniedByPolicy, GroupNeedsUser, "A rule of the policy refuses it",
 			"Change the Job as the message says."},
+		{OutOfTime, GroupNeedsUser, "It has run for as long as it may",
+			"Raise the annotation holdshort.dev/max-runtime-seconds if that is the limit; the policy's can't be raised for one Job."},
 
 		{BackingOff, GroupBetween, "It tries again in a while",
 			"Nothing to do, unless its pods can never be made or placed; the message says what went wrong."},

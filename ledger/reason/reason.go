@@ -21,6 +21,7 @@ const (
 	BadRequest       Code = "BadRequest"
 	DeniedByPolicy   Code = "DeniedByPolicy"
 
+	OutOfTime  Code = "OutOfTime"
 	BackingOff Code = "BackingOff"
 	Preempted  Code = "Preempted"
 	MakingRoom Code = "MakingRoom"

@@ -2,7 +2,9 @@ package reason
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 )
 
 // The constructors below are why a Job is not in line at all.
@@ -84,6 +86,31 @@ func NotTolerated(flavor, taint string) Reason {
 }
 
 // The constructors below are why a running Job is taken back.
+
+// OwnTimeIsUp is that it has run as long as its user lets it.
+func OwnTimeIsUp(annotation string, ran, most int64) Reason {
+	return Reason{Code: OutOfTime, Message: fmt.Sprintf("it has run for %s in all, and its annotation %s lets it run for %s. "+
+		"Try: raise that, or delete the Job", duration(ran), annotation, duration(most))}
+}
+
+// PolicysTimeIsUp is that it has run as long as the policy lets it.
+func PolicysTimeIsUp(ran, most int64) Reason {
+	return Reason{Code: OutOfTime, Message: fmt.Sprintf("it has run for %s in all, and the policy lets it run for %s (classify.maxRuntimeSeconds). "+
+		"Try: delete the Job, and make smaller ones of it", duration(ran), duration(most))}
+}
+
+// TimeIsUp is that it has run as long as it might when it started; since then it
+// was given more.
+func TimeIsUp(ran, most int64) Reason {
+	return Reason{Code: OutOfTime, Message: fmt.Sprintf("it has run for %s in all, and when it started it might run for %s; "+
+		"what it was given since counts when it starts again", duration(ran), duration(most))}
+}
+
+// duration of seconds, as people write it: 1h30m0s.
+func duration(seconds int64) string {
+	const most = int64(math.MaxInt64 / time.Second)
+	return (time.Duration(min(max(0, seconds), most)) * time.Second).String()
+}
 
 // NotPlaced is that pods found no node in time.
 func NotPlaced(unbound, seconds int64) Reason {

@@ -35,6 +35,11 @@ func BadLeast(annotation, value string, pods int64) Reason {
 		annotation, value, pods)
 }
 
+// BadMaxRuntime is a longest run that is none.
+func BadMaxRuntime(annotation, value string) Reason {
+	return badRequest("metadata.annotations[%s]: %q is not a whole number of seconds, 1 or more. Try: \"3600\" for an hour", annotation, value)
+}
+
 // MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would
 // be refused, and their overhead is not known.
 func MissingRuntimeClass(name string) Reason {

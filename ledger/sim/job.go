@@ -137,7 +137,7 @@ func (r *run) suspend(s effect.Suspend) {
 			j.given[i] = set.Count
 		}
 		r.write(j, func(is *demand.Job) {
-			is.Suspended, is.Reservation, is.Preempted = true, nil, s.Preempted
+			is.Suspended, is.Reservation, is.Preempted, is.Ran = true, nil, s.Preempted, s.Ran
 			if s.Backoff != nil {
 				is.Backoff = *s.Backoff
 			}

@@ -128,7 +128,7 @@ func badRego() []badBundle {
 		{"a misspelt field of the workload", oneRego(classify + "queue := input.workload.lables.team\n")},
 		{"a misspelt field of a class", oneRego(classify + "priority := data.holdshort.config.classes.urgent.prio\n")},
 		{"an unknown field of the request", oneRego(policy + "deny contains {\"code\": \"a\", \"message\": input.request.userInfo.username}\n")},
-		{"a field of a later version", oneRego(classify + "maxRuntimeSeconds := 3600\n")},
+		{"a longest run that is a text", oneRego(classify + "maxRuntimeSeconds := \"1h\"\n")},
 		{"a misspelt package", oneRego("package holdshort.polciy\n\nimport data.holdshort.lib\n\nhold contains lib.reason(\"a\", why)\n\nwhy := \"b\"\n")},
 		{"a misspelt package of an entrypoint", oneRego("package holdshort.policy.clasify\n\npriority := 1\n")},
 		{"a misspelt hold", oneRego(policy + "hodl contains {\"code\": \"a\", \"message\": \"b\"}\n")},

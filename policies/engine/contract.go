@@ -90,6 +90,7 @@ func contract() []field {
 		{groupClassify, "user", false, shapeString},
 		{groupClassify, "preemptible", false, shapeBool},
 		{groupClassify, "minRuntimeSeconds", false, shapeNumber},
+		{groupClassify, "maxRuntimeSeconds", false, shapeNumber},
 		{groupMutate, "labels", false, shapeTexts},
 		{groupMutate, "annotations", false, shapeTexts},
 		{groupMutate, "nodeSelector", false, shapeTexts},
@@ -119,10 +120,6 @@ func (f field) has(path string) bool {
 func fieldsOf(group string) []field {
 	return slices.DeleteFunc(contract(), func(f field) bool { return f.group != group })
 }
-
-// laterFields belong to the contract but not yet to this build. A policy that
-// defines one expects it to count, so it is refused rather than ignored.
-func laterFields() []string { return []string{"classify.maxRuntimeSeconds"} }
 
 // mayRead are the parts of input that a group sees. The others are never there,
 // so a rule that reads one could only ever be undefined.

@@ -127,6 +127,12 @@ func TestEvaluationThatFailsSaysWhyAndWhere(t *testing.T) {
 			"classify.queue", EvalType, "policy.rego:3", "want a string, got null"},
 		{"a flavor that is not", classify + "flavors := [input.workload.user]\n",
 			"classify.flavors", EvalType, "policy.rego:3", `flavors[0]: there is no flavor "alice"`},
+		{"a longest run below zero", classify + "maxRuntimeSeconds := count(input.workload.podSets) - 2\n",
+			"classify.maxRuntimeSeconds", EvalType, "policy.rego:3", "-1 is no duration"},
+		{"one longer than can be", classify + "maxRuntimeSeconds := input.workload.arrival_ns\n",
+			"classify.maxRuntimeSeconds", EvalType, "policy.rego:3", "1700000000000000000 is no duration"},
+		{"a shortest run that is no number", classify + "minRuntimeSeconds := input.workload.arrival_ns\n",
+			"classify.minRuntimeSeconds", EvalType, "policy.rego:3", "1700000000000000000 is no duration"},
 		{"a built-in that fails", classify + "priority := to_number(input.workload.user)\n",
 			"classify", EvalBuiltin, "policy.rego:3", `to_number: strconv.ParseFloat: parsing "alice": invalid syntax`},
 		{"an endless search", classify + "priority := count(numbers.range(1, 200000000))\n",
@@ -239,11 +245,13 @@ classify.order := [input.job.spec.rank, input.workload.name]
 classify.user := sprintf("%s@example", [input.workload.user])
 
 classify.flavors := ["default"]
+
+classify.maxRuntimeSeconds := 3600 * count(input.workload.podSets)
 `))
 	in := job()
 	in.Job = map[string]any{"spec": map[string]any{"rank": int64(3)}}
 	got, err := r.Classify(context.Background(), in)
-	want := policies.Verdict{Queue: "gold", Priority: 1000, User: "alice@example", Flavors: []string{"default"},
+	want := policies.Verdict{Queue: "gold", Priority: 1000, User: "alice@example", Flavors: []string{"default"}, MaxRuntimeSeconds: 3600,
 		Order: []policies.OrderKey{{Number: 3}, {Text: "train", IsText: true}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -226,11 +226,6 @@ func checkModule(module *ast.Module) []Problem {
 
 func checkRule(rule *ast.Rule) (message, try string) {
 	path := rulePath(rule)
-	for _, later := range laterFields() {
-		if path == later || strings.HasPrefix(path, later+".") {
-			return later + " is not supported by this version yet", "leave the rule out"
-		}
-	}
 	if path == "config" || strings.HasPrefix(path, "config.") {
 		return "holdshort.config is data, a rule cannot define it", "data.yaml, or a rule in holdshort.policy"
 	}

@@ -64,7 +64,8 @@ func (r *Revision) verdict(p *probe, result answers) (policies.Verdict, error) {
 	var verdict policies.Verdict
 	targets := map[string]any{"queue": &verdict.Queue, "priority": &verdict.Priority,
 		"order": &verdict.Order, "flavors": &verdict.Flavors, "user": &verdict.User,
-		"preemptible": &verdict.Preemptible, "minRuntimeSeconds": &verdict.MinRuntimeSeconds}
+		"preemptible": &verdict.Preemptible, "minRuntimeSeconds": &verdict.MinRuntimeSeconds,
+		"maxRuntimeSeconds": &verdict.MaxRuntimeSeconds}
 	for i, f := range p.fields {
 		value := result.of(i)
 		if value == nil {
@@ -77,14 +78,25 @@ func (r *Revision) verdict(p *probe, result answers) (policies.Verdict, error) {
 			return policies.Verdict{}, r.evalError(f, EvalType, strings.TrimPrefix(problems[0].message, f.name+": "))
 		}
 	}
-	if least := verdict.MinRuntimeSeconds; least < 0 || least > mostSeconds {
-		return policies.Verdict{}, r.evalError(field{group: groupClassify, name: "minRuntimeSeconds"}, EvalType,
-			fmt.Sprintf("%d is no duration", least))
+	if err := r.checkRuntimes(verdict); err != nil {
+		return policies.Verdict{}, err
 	}
 	if err := r.checkFlavors(verdict.Flavors); err != nil {
 		return policies.Verdict{}, err
 	}
 	return verdict, nil
+}
+
+func (r *Revision) checkRuntimes(verdict policies.Verdict) error {
+	for _, d := range []struct {
+		name    string
+		seconds int64
+	}{{"minRuntimeSeconds", verdict.MinRuntimeSeconds}, {"maxRuntimeSeconds", verdict.MaxRuntimeSeconds}} {
+		if d.seconds < 0 || d.seconds > mostSeconds {
+			return r.evalError(field{group: groupClassify, name: d.name}, EvalType, fmt.Sprintf("%d is no duration", d.seconds))
+		}
+	}
+	return nil
 }
 
 func (r *Revision) checkFlavors(flavors []string) error {

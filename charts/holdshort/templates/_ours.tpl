@@ -156,7 +156,7 @@ does not take a record's word for what mutate cannot have changed.
 {{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
     {{ index . 0 }}
 ).map(k, 'label ' + k)
-+ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism'])
++ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/max-runtime-seconds'])
     && !(k == 'holdshort.dev/mutated' && {{ index . 2 }})
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
     {{ index . 1 }}
@@ -164,7 +164,7 @@ does not take a record's word for what mutate cannot have changed.
 + {{ $podLabels }}.filter(k, k != 'holdshort.dev/priority'
     && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
 ).map(k, 'label ' + k + ' of the pod template')
-+ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism'])
++ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/max-runtime-seconds'])
 ).map(k, 'annotation ' + k + ' of the pod template')
 {{- end -}}
 

@@ -123,6 +123,10 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 	if c := intake.Reduced(job); c != nil && row.State == StateAdmitted {
 		row.Message = fmt.Sprintf("runs %d of %d pods (min-parallelism %s)", c.To, *c.From, job.Annotations[policies.AnnotationLeast])
 	}
+	if until := stopsAt(d); until > 0 && row.State == StateAdmitted {
+		row.Message = joined(row.Message, fmt.Sprintf("is stopped at %s if it still runs then (max-runtime-seconds)",
+			time.Unix(0, until).UTC().Format(time.RFC3339)))
+	}
 	if row.Waits() {
 		code, sentence := reason.SplitLine(job.Annotations[policies.AnnotationMessage])
 		row.Code, row.Message = string(code), sentence
@@ -135,6 +139,21 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		row.Code, row.Message = failed.Reason, failed.Message
 	}
 	return row, d
+}
+
+// stopsAt is when an admitted Job has run for as long as it may; 0: never.
+func stopsAt(d *demand.Job) int64 {
+	if d.Reservation == nil {
+		return 0
+	}
+	return d.EndsBy(demand.Shorter(d.Reservation.MaxRuntimeSec, d.MaxRuntimeSec), d.Reservation.Time)
+}
+
+func joined(first, then string) string {
+	if first == "" {
+		return then
+	}
+	return first + "; " + then
 }
 
 // queueOf an admitted Job is the one that it was admitted to; else the one that
