@@ -159,7 +159,7 @@ func queueStatus(state *decide.QueueState, in *line, revision string, conditions
 		status.Usage = append(status.Usage, v1alpha1.QueueUsage{
 			Flavor: row.Flavor, Resource: row.Resource,
 			Used: quantity(row.Resource, row.Usage), Limit: quantity(row.Resource, row.Nominal),
-			Available: &available,
+			Available: &available, Borrowed: some(row.Resource, row.Borrowed), Lent: some(row.Resource, row.Lent),
 		})
 		summary = append(summary, summaryOf(row))
 	}
@@ -180,6 +180,15 @@ func queueStatus(state *decide.QueueState, in *line, revision string, conditions
 func summaryOf(row quota.Row) string {
 	return fmt.Sprintf("%s/%s %s on %s",
 		reason.Amount(row.Resource, row.Usage), reason.Amount(row.Resource, row.Nominal), row.Resource, row.Flavor)
+}
+
+// some is an amount, nil if it is none.
+func some(name string, amount int64) *resource.Quantity {
+	if amount <= 0 {
+		return nil
+	}
+	q := quantity(name, amount)
+	return &q
 }
 
 // quantity is an amount in the unit that people write.

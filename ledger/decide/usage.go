@@ -212,7 +212,8 @@ func (p *planner) rows(l *line) []quota.Row {
 			rows = append(rows, quota.Row{
 				Key:     quota.Key{Queue: l.name, Flavor: pair.Flavor, Resource: pair.Resource},
 				Nominal: p.now.Nominal(l.node, id), Usage: p.now.Usage(l.node, id),
-				Left: max(0, p.tree.Available(l.node, id)),
+				Left:     max(0, p.tree.Available(l.node, id)),
+				Borrowed: p.now.Borrowed(l.node, id), Lent: p.now.Lent(l.node, id),
 			})
 		}
 	}

@@ -11,6 +11,9 @@ type Row struct {
 	Nominal int64
 	Usage   int64
 	Left    int64 // what it may still use, borrowed or not; at least 0
+	// Borrowed is what it uses beyond its own, of its cohort's; Lent what it can't
+	// use of its own, since others have it.
+	Borrowed, Lent int64
 }
 
 // CompareKeys orders keys by queue, flavor, resource.

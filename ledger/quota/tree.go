@@ -90,6 +90,16 @@ func (t *Tree) Borrowed(n NodeID, p PairID) int64 {
 	return max(0, resource.Sub(t.usage[at], t.cells[at].subtree))
 }
 
+// Lent is what a node does not use of its own and could not, since others have it;
+// 0 of a root.
+func (t *Tree) Lent(n NodeID, p PairID) int64 {
+	if t.nodes[n].parent == None {
+		return 0
+	}
+	at := t.at(n, p)
+	return max(0, resource.Sub(resource.Sub(t.cells[at].subtree, t.usage[at]), max(0, t.Available(n, p))))
+}
+
 // Within tells whether a node would be within what is its own with so much more.
 func (t *Tree) Within(n NodeID, p PairID, more int64) bool {
 	at := t.at(n, p)

@@ -20,7 +20,9 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func timeOfDay(at int64) string { return strings.TrimPrefix(time.Unix(0, at).UTC().Format("15:04"), "0") }
+func timeOfDay(at int64) string {
+	return strings.TrimPrefix(time.Unix(0, at).UTC().Format("15:04"), "0")
+}
 
 func tableOf(heads ...string) *strings.Builder {
 	var b strings.Builder
@@ -28,7 +30,9 @@ func tableOf(heads ...string) *strings.Builder {
 	return &b
 }
 
-func row(b *strings.Builder, cells ...string) { b.WriteString("\n| " + strings.Join(cells, " | ") + " |") }
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("\n| " + strings.Join(cells, " | ") + " |")
+}
 
 // events is what happened, in the order of time.
 func (p *played) events() string {

@@ -3,10 +3,13 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/test/plane/cluster"
 	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/stories"
 )
@@ -63,6 +66,12 @@ func TestAnOwnerGetsBackWhatItLent(t *testing.T) {
 	must(t, s.Running(ctx, "first", 4))
 	apply(job{name: "borrower", queue: "red", pods: 4, gpus: 1, run: "24h"})
 	must(t, s.Running(ctx, "borrower", 4))
+	must(t, s.Eventually(ctx, "red borrows what blue lends", func(ctx context.Context) (bool, string) {
+		out, err := s.Plugin(ctx, cluster.Admin, "queues", "blue", "red", "--no-headers")
+		words := strings.Join(strings.Fields(out), " ")
+		return err == nil && strings.Contains(words, "0/4 nvidia.com/gpu on gpu lends 4 0") &&
+			strings.Contains(words, "8/4 nvidia.com/gpu on gpu borrows 4 0"), out
+	}))
 	apply(job{name: "owner", queue: "blue", pods: 2, gpus: 1, run: "24h"})
 	must(t, s.Running(ctx, "owner", 2))
 	if preempted(t, s, "borrower") == "" || preempted(t, s, "first") != "" {
@@ -70,7 +79,12 @@ func TestAnOwnerGetsBackWhatItLent(t *testing.T) {
 	}
 	must(t, s.Waits(ctx, "borrower", "WaitingForQuota"))
 	must(t, s.NoPods(ctx, "borrower"))
-	_, err := s.Kubectl(ctx, "delete", "job", "first", "--cascade=foreground")
+	out, err := s.Plugin(ctx, cluster.Alice, "explain", "job/borrower", "-n", s.NS)
+	must(t, err)
+	if gave := s.NS + "/owner of queue blue, which takes back what is its own (InCohortReclamation); it runs"; !strings.Contains(out, gave) {
+		t.Errorf("it does not say for whom it was taken back:\n%s", out)
+	}
+	_, err = s.Kubectl(ctx, "delete", "job", "first", "--cascade=foreground")
 	must(t, err)
 	must(t, s.Running(ctx, "borrower", 4))
 	if record := preempted(t, s, "borrower"); record != "" {
@@ -88,6 +102,11 @@ func TestRoomThatWasMadeIsKeptOverARestart(t *testing.T) {
 	_, err = s.Apply(ctx, job{name: "owner", queue: "blue", pods: 4, gpus: 1, run: "24h"}.yaml())
 	must(t, err)
 	must(t, s.Says(ctx, "owner", "MakingRoom"))
+	out, err := s.Plugin(ctx, cluster.Alice, "explain", "job/owner", "-n", s.NS)
+	must(t, err)
+	if !strings.Contains(out, "Room of   "+s.NS+"/borrower of queue red, taken back") {
+		t.Errorf("it does not say whose pods it waits for:\n%s", out)
+	}
 	s.Manager.Kill()
 	// Comes first in its own queue, and would fit where the borrower was.
 	_, err = s.Apply(ctx, job{name: "thief", queue: "red", priority: "urgent", pods: 8, gpus: 1, run: "24h"}.yaml())

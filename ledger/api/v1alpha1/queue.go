@@ -62,6 +62,14 @@ type QueueUsage struct {
 	// Available is how much more the queue may use, of its own or borrowed.
 	// +optional
 	Available *resource.Quantity `json:"available,omitempty"`
+	// Borrowed is how much it uses beyond its own, of what others in its cohort
+	// leave. Absent: nothing.
+	// +optional
+	Borrowed *resource.Quantity `json:"borrowed,omitempty"`
+	// Lent is how much of its own it does not use and could not, since others in
+	// its cohort have it. Absent: nothing.
+	// +optional
+	Lent *resource.Quantity `json:"lent,omitempty"`
 }
 
 // QueueHead is the first Job in line.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -32,6 +33,7 @@ func gather(ctx context.Context, client *cluster.Client, job *batchv1.Job) repor
 	case e.Queue != nil && row.WaitsForShare(): // else there is nothing to compare others with
 		unread(gatherQueue(ctx, client, row, &e))
 	}
+	unread(gatherRoom(ctx, client, row, &e))
 	list, err := client.Events(ctx, row.Namespace, row.UID)
 	unread(err)
 	e.Events = list
@@ -67,6 +69,31 @@ func gatherQueue(ctx context.Context, client *cluster.Client, row report.Job, e 
 	loose, err := client.Pods(ctx, namespace, uids...)
 	e.Pods = append(e.Pods, loose...)
 	return err
+}
+
+// gatherRoom reads the Jobs that make room for this one, and the one that it made
+// room for: only UIDs are written on a Job, since not everybody who reads it may know
+// the other's name.
+func gatherRoom(ctx context.Context, client *cluster.Client, row report.Job, e *report.Evidence) error {
+	by := report.WhomItGaveWay(e.Job)
+	if by == "" && !row.MakingRoom() {
+		return nil
+	}
+	own, err := client.Jobs(ctx, row.Namespace, "")
+	if err != nil {
+		return err
+	}
+	e.Others = own.Items
+	isBy := func(job batchv1.Job) bool { return string(job.UID) == by }
+	if !row.MakingRoom() && slices.ContainsFunc(own.Items, isBy) {
+		return nil
+	}
+	all, err := client.Jobs(ctx, "", "")
+	if err != nil {
+		return err // those of other namespaces are missing
+	}
+	e.Others, e.OthersEverywhere = all.Items, true
+	return nil
 }
 
 // withLoosePods is the Jobs whose pods hold something beside reservations; not

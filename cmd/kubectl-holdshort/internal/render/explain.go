@@ -66,6 +66,7 @@ func (t Text) body(x report.JobExplanation) []line {
 	if x.Moved != "" {
 		lines = append(lines, line{"Now", x.Moved})
 	}
+	lines = append(lines, t.room(x)...)
 	lines = append(lines, t.holding(x)...)
 	if x.QueueHeld {
 		lines = append(lines, line{"Queue", "an operator holds it: nothing of " + x.Queue + " starts until its spec.hold is None"})

@@ -118,9 +118,9 @@ func TestAWatchHasOneHeaderAndPrintsNews(t *testing.T) {
 		lines = append(lines, strings.Fields(line))
 	}
 	want := [][]string{
-		{"NAME", "PENDING", "ADMITTED", "USED", "HEAD", "WHY", "AGE"},
-		{"research", "1", "0", "-", "a", "WaitingForQuota", "<unknown>"},
-		{"research", "1", "0", "-", "other/a", "WaitingForQuota", "<unknown>"},
+		{"NAME", "PENDING", "ADMITTED", "USED", "LOAN", "LEFT", "HEAD", "WHY", "AGE"},
+		{"research", "1", "0", "-", "-", "-", "a", "WaitingForQuota", "<unknown>"},
+		{"research", "1", "0", "-", "-", "-", "other/a", "WaitingForQuota", "<unknown>"},
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)

@@ -49,7 +49,7 @@ type row struct {
 
 // Queues prints one row for each queue.
 func (t Table) Queues(out io.Writer, queues []report.Queue) error {
-	header := []string{"NAME", "PENDING", "ADMITTED", "USED", "HEAD", "WHY", "AGE"}
+	header := []string{"NAME", "PENDING", "ADMITTED", "USED", "LOAN", "LEFT", "HEAD", "WHY", "AGE"}
 	if t.Wide {
 		header = append(header, "HOLD", "REASONS", "REVISION")
 	}
@@ -71,7 +71,7 @@ func (t Table) queue(q report.Queue) row {
 	}
 	cells := []string{
 		q.Name, strconv.FormatInt(q.Pending, 10), strconv.FormatInt(q.Admitted, 10),
-		used, head, whyOf(q), t.age(q.Created),
+		used, loans(q.Usage), left(q.Usage), head, whyOf(q), t.age(q.Created),
 	}
 	age := len(cells) - 1
 	if t.Wide {
@@ -117,6 +117,36 @@ func limits(usage []report.QueueUsage) string {
 	for _, u := range usage {
 		parts = append(parts, fmt.Sprintf("%s/%s %s on %s",
 			reason.Amount(u.Resource, u.Used), reason.Amount(u.Resource, u.Limit), u.Resource, u.Flavor))
+	}
+	return orDash(strings.Join(parts, ", "))
+}
+
+// loans is what the queue borrows or lends, in the order in which it is used; a dash
+// where it does neither.
+func loans(usage []report.QueueUsage) string {
+	parts, some := make([]string, 0, len(usage)), false
+	for _, u := range usage {
+		part := dash
+		switch {
+		case u.Borrowed > 0:
+			part = "borrows " + reason.Amount(u.Resource, u.Borrowed)
+		case u.Lent > 0:
+			part = "lends " + reason.Amount(u.Resource, u.Lent)
+		}
+		some = some || part != dash
+		parts = append(parts, part)
+	}
+	if !some {
+		return dash
+	}
+	return strings.Join(parts, ", ")
+}
+
+// left is what the queue may still use, in the same order.
+func left(usage []report.QueueUsage) string {
+	parts := make([]string, 0, len(usage))
+	for _, u := range usage {
+		parts = append(parts, reason.Amount(u.Resource, u.Available))
 	}
 	return orDash(strings.Join(parts, ", "))
 }

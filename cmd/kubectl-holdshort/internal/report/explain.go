@@ -24,7 +24,11 @@ type Evidence struct {
 	Pods       []corev1.Pod  // of the Job; of a waiting one, those of its queue
 	Neighbours []batchv1.Job // labelled Jobs of the same queue
 	Everywhere bool          // neighbours and pods are those of all namespaces
-	Unread     []string      // what could not be read
+	// Others are the Jobs among which those are that made room for this one, or that
+	// it made room for, as far as they may be read; OthersEverywhere: of all namespaces.
+	Others           []batchv1.Job
+	OthersEverywhere bool
+	Unread           []string // what could not be read
 }
 
 // Explain says why a Job waits, or what it was given.
@@ -43,6 +47,7 @@ func Explain(e Evidence) JobExplanation {
 	switch {
 	case row.Waits():
 		x.wait(e)
+		x.room(d, e)
 	case row.State == StateUnmanaged:
 		x.Suspended = d.Suspended && condition(e.Job, batchv1.JobComplete) == nil && condition(e.Job, batchv1.JobFailed) == nil
 		x.Misspelt = misspelt(e.Job)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
@@ -83,10 +85,22 @@ func usage(q *v1alpha1.Queue) []QueueUsage {
 				row.Available = available
 			}
 		}
+		row.Borrowed, row.Lent = optional(u.Resource, u.Borrowed), optional(u.Resource, u.Lent)
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b QueueUsage) int {
 		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
 	})
 	return rows
+}
+
+func optional(name string, q *quantity.Quantity) int64 {
+	if q == nil {
+		return 0
+	}
+	n, err := policies.Amount(name, *q)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -46,6 +46,10 @@ type QueueUsage struct {
 	Limit    int64  `json:"limit"`
 	// Available is how much more it may use, of its own or borrowed.
 	Available int64 `json:"available"`
+	// Borrowed is how much it uses beyond its own, of its cohort's; Lent how much of
+	// its own others have.
+	Borrowed int64 `json:"borrowed,omitempty"`
+	Lent     int64 `json:"lent,omitempty"`
 }
 
 // QueueHead is the first Job in line.
@@ -131,7 +135,12 @@ type JobExplanation struct {
 	// HeldUnnamed is what is used though no Job or pod that was read has it, and
 	// all could be read: the numbers were written at another moment.
 	HeldUnnamed resource.List `json:"heldUnnamed,omitempty"`
-	Revision    string        `json:"revision,omitempty"` // of the policy that decided
+	// GaveWay is for whom the Job was taken back the last time, until it starts again.
+	GaveWay *GaveWay `json:"gaveWay,omitempty"`
+	// RoomFrom are Jobs that make room for this one, in all namespaces that may be
+	// read.
+	RoomFrom []RoomFrom `json:"roomFrom,omitempty"`
+	Revision string     `json:"revision,omitempty"` // of the policy that decided
 	// Bypass is what somebody said who started the Job past the queue.
 	Bypass     string      `json:"bypass,omitempty"`
 	Admitted   *Admission  `json:"admission,omitempty"`
