@@ -139,8 +139,12 @@ func (b *Book) admittedCharges(e *Entry) []charge {
 	}
 	r := e.reservation()
 	for i := range e.groups {
+		flavorOf := r.PodSets[0].FlavorOf
+		if t := e.groups[i].tag; len(r.PodSets) > 1 && t != nil {
+			flavorOf = t.flavorOf // of several pod sets, the pods say where theirs is
+		}
 		b.nodes.EachOf(&e.groups[i].all, func(name string, n int64) {
-			key := quota.Key{Queue: r.Queue, Flavor: r.PodSets[0].FlavorOf(name), Resource: name}
+			key := quota.Key{Queue: r.Queue, Flavor: flavorOf(name), Resource: name}
 			hold = addCharge(hold, key, n)
 		})
 	}
