@@ -40,7 +40,7 @@ func scene(t *testing.T, ns, policy string, limits ...history.Limit) (context.Co
 	shared.once.Do(func() {
 		shared.env, shared.err = stories.Start(context.Background(), stories.Options{
 			Nodes: stories.Nodes(), Policy: stories.Policy, Log: os.Stderr,
-			Controllers: []string{"resourcequota-controller"},
+			Controllers: []string{"resourcequota-controller", "cronjob-controller"},
 		})
 	})
 	if shared.err != nil {

@@ -114,6 +114,10 @@ func ownedBy(apiVersion string) func(*batchv1.Job) {
 	}
 }
 
+func managedBy(controller string) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Spec.ManagedBy = &controller }
+}
+
 func completed(job *batchv1.Job) {
 	job.Status.Succeeded = 2
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -209,6 +213,13 @@ func TestCheck(t *testing.T) {
 			tape: new(tape).
 				job(Added, queuedJob("a"), lifted, ownedBy("jobset.x-k8s.io/v1alpha2")).
 				job(Added, queuedJob("b"), lifted, ownedBy("jobset.example.com/v1")),
+			want: []string{`authority: job/ns/b at version 2: created unsuspended, though in queue "research"`},
+		},
+		{
+			name: "one that another controller runs may be, one that says who runs all may not",
+			tape: new(tape).
+				job(Added, queuedJob("a"), lifted, managedBy("example.com/dispatcher")).
+				job(Added, queuedJob("b"), lifted, managedBy("kubernetes.io/job-controller")),
 			want: []string{`authority: job/ns/b at version 2: created unsuspended, though in queue "research"`},
 		},
 		{

@@ -94,10 +94,13 @@ func count(list corev1.ResourceList) map[string]int64 {
 	return amounts
 }
 
-// queueOf a Job; none if it follows its JobSet.
+// queueOf a Job; none if it follows its JobSet, or is another controller's.
 func queueOf(job *batchv1.Job) string {
 	owner := metav1.GetControllerOf(job)
 	if owner != nil && owner.Kind == "JobSet" && strings.HasPrefix(owner.APIVersion, "jobset.x-k8s.io/") {
+		return ""
+	}
+	if by := job.Spec.ManagedBy; by != nil && *by != "" && *by != batchv1.JobControllerName {
 		return ""
 	}
 	return job.Labels[policies.LabelQueue]
