@@ -3,14 +3,13 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/holdshort/holdshort/ledger/answer"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/intake"
@@ -255,27 +254,10 @@ func tooLate(err error) bool {
 	return errors.As(err, &eval) && slices.Contains([]string{engine.EvalDeadline, engine.EvalMemory, engine.EvalInternal}, eval.Code)
 }
 
-func policyError(err error) *reason.Reason {
-	r := &reason.Reason{Code: reason.PolicyError, Message: err.Error()}
-	var eval *engine.EvalError
-	if errors.As(err, &eval) {
-		r.Message, r.RuleAt = fmt.Sprintf("%s: %s", eval.Entrypoint, eval.Message), eval.At
-	}
-	return r
-}
+func policyError(err error) *reason.Reason { return answer.Failed(err) }
 
-// policyReason joins what the policy's rules say under our code.
 func policyReason(code reason.Code, said []policies.Reason) *reason.Reason {
-	r := &reason.Reason{Code: code, PolicyCode: said[0].Code, RuleAt: said[0].RuleAt}
-	var messages []string
-	for _, s := range said {
-		messages = append(messages, s.Code+": "+s.Message)
-		if s.UntilNS > r.Until {
-			r.Until = s.UntilNS // held until the last of them lets go
-		}
-	}
-	r.Message = strings.Join(messages, "; ")
-	return r
+	return answer.No(code, said)
 }
 
 func (l *Loop) heldQueues() map[string]bool {

@@ -32,6 +32,8 @@ type Gates struct {
 	Approval     Approval
 	// HarmedPercentMax of the Jobs may be harmed without approval.
 	HarmedPercentMax int64
+	// Scenarios plays those of a bundle, within a time; nil: they are not looked at.
+	Scenarios func(ctx context.Context, bundle engine.Bundle, within time.Duration) ([]testrun.Result, error)
 	// Live returns the Jobs that are not over; nil: there is no pre-flight.
 	Live func(context.Context) ([]Live, error)
 
@@ -70,15 +72,23 @@ type unavailable struct{ error }
 
 func (u unavailable) Unwrap() error { return u.error }
 
-// testsWithin is how long the tests of a bundle may take together.
+// testsWithin is how long the tests of a bundle may take together, and so its
+// scenarios.
 const testsWithin = 30 * time.Second
 
-// test runs the bundle's own tests.
+// test runs the bundle's own tests and scenarios.
 func (g *Gates) test(ctx context.Context, _, candidate *engine.Revision) error {
 	g.report.reads = readsOf(candidate)
 	found, err := testrun.Run(ctx, candidate.Bundle(), testrun.Options{Within: testsWithin})
 	if err != nil {
 		return err
+	}
+	if g.Scenarios != nil {
+		played, err := g.Scenarios(ctx, candidate.Bundle(), testsWithin)
+		if err != nil {
+			return err
+		}
+		found.Results = append(found.Results, played...)
 	}
 	if len(found.Results) == 0 {
 		if g.RequireTests {

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // stage is a rollout whose source and spec a test edits.
@@ -254,4 +257,27 @@ func TestTheSameFromElsewhereIsShownAndKeptAndNothingElseChanges(t *testing.T) {
 	s.source.files[".manifest"] = []byte(`{"roots": ["holdshort"], "metadata": {"holdshort": {"contract": 1}}}`)
 	s.step() // the digest is that of the one that was refused
 	s.want(first.Digest, "")
+}
+
+func TestScenariosAreHeldAgainstACandidateAsTestsAre(t *testing.T) {
+	s := newStage(t)
+	good := s.Engine.Active().Digest()
+	s.Gates.RequireTests = true
+	result := testrun.Result{Package: "scenario.day", Name: "a starts by 1h", File: "day.scenario.yaml", Row: 7, Outcome: testrun.Fail}
+	s.Gates.Scenarios = func(_ context.Context, bundle engine.Bundle, within time.Duration) ([]testrun.Result, error) {
+		if len(bundle.Scenarios()) == 0 || within <= 0 {
+			return nil, nil
+		}
+		return []testrun.Result{result}, nil
+	}
+	s.quota(8, "day.scenario.yaml", "# first")
+	s.want(good, v1alpha1.VerdictRejected)
+	if failed := statusOf(t, s.c).Candidate.Errors[0]; failed.At != "day.scenario.yaml:7" || !strings.Contains(failed.Message, "a starts by 1h") {
+		t.Errorf("the candidate is shown with %+v, want the expectation at its place", failed)
+	}
+	result.Outcome = testrun.Pass
+	s.want(s.quota(8, "day.scenario.yaml", "# second"), "")
+	if tests := statusOf(t, s.c).Active.Tests; tests == nil || tests.Passed != 1 {
+		t.Errorf("of the active one %+v passed, want the expectation", tests)
+	}
 }

@@ -142,7 +142,7 @@ func (r *run) suspend(s effect.Suspend) {
 				is.Backoff = *s.Backoff
 			}
 		})
-		rec := Record{Kind: Evicted, UID: j.UID, Code: s.Reason.Code}
+		rec := Record{Kind: Evicted, UID: j.UID, Code: s.Reason.Code, Reason: s.Reason}
 		if s.Preempted != nil {
 			rec.By = s.Preempted.By
 		}

@@ -20,11 +20,12 @@ const (
 
 // Record is one thing that happened to a workload.
 type Record struct {
-	At   int64
-	Kind Kind
-	UID  string
-	Code reason.Code // why it waits, or was taken back
-	By   string      // UID of whom it was taken back for
+	At     int64
+	Kind   Kind
+	UID    string
+	Code   reason.Code   // why it waits, or was taken back
+	Reason reason.Reason // the same, with all that is said about it
+	By     string        // UID of whom it was taken back for
 	// Given is what an admitted one was given.
 	Given *demand.Reservation
 }

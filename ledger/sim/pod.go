@@ -57,7 +57,7 @@ func (r *run) schedule() {
 		switch {
 		case !p.there():
 		case len(nodes) > 0:
-			r.bind(p, nodes[r.chance.below(int64(len(nodes)))])
+			r.bind(p, r.choose(p, nodes))
 		default:
 			left = append(left, p)
 			if p.is.UnschedulableSince == 0 {
@@ -67,6 +67,25 @@ func (r *run) schedule() {
 		}
 	}
 	r.pending = left
+}
+
+// choose picks one of the nodes that have room for a pod.
+func (r *run) choose(p *pod, nodes []string) string {
+	if !r.Hints {
+		return nodes[r.chance.below(int64(len(nodes)))]
+	}
+	if given := p.job.is.Reservation; given != nil {
+		there := map[string]int64{}
+		for _, other := range p.job.pods {
+			there[other.is.Node]++
+		}
+		for _, node := range nodes {
+			if there[node] < given.Plan[node] {
+				return node
+			}
+		}
+	}
+	return nodes[0]
 }
 
 func (r *run) bind(p *pod, node string) {

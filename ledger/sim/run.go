@@ -11,6 +11,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
 )
 
 const (
@@ -87,6 +88,11 @@ func (r *run) pass() error {
 			do()
 		}
 		r.schedule()
+		if r.Go != nil {
+			if err := r.Go(); err != nil {
+				return err
+			}
+		}
 		if err := r.decide(); err != nil {
 			return err
 		}
@@ -126,6 +132,7 @@ func (r *run) after(most int64, do func()) {
 // decide plans until a plan wants nothing done any more.
 func (r *run) decide() error {
 	overdue := r.book.Tick(r.now)
+	r.refresh()
 	for round := 1; round <= roundsMax; round++ {
 		in, plan := r.plan()
 		if r.Observe != nil {
@@ -142,25 +149,54 @@ func (r *run) decide() error {
 		}
 		r.explain(plan.Waiting)
 		r.wake = plan.WakeAt
-		if overdue > 0 && (r.wake == 0 || overdue < r.wake) {
-			r.wake = overdue
+		if r.Rules.Every > 0 && len(plan.Waiting) > 0 {
+			r.wakeBy(r.now - r.now%r.Rules.Every + r.Rules.Every)
 		}
+		r.wakeBy(overdue)
 		return nil
 	}
 	return fmt.Errorf("at %d: %d plans in a row change something. Try: look at the last records", r.now, roundsMax)
 }
 
+func (r *run) wakeBy(at int64) {
+	if at > 0 && (r.wake == 0 || at < r.wake) {
+		r.wake = at
+	}
+}
+
+// refresh asks for the catalog, as it is now.
+func (r *run) refresh() {
+	if r.Rules.Catalog == nil {
+		return
+	}
+	catalog, again := r.Rules.Catalog(r.now, func(flavors map[string]policies.Flavor) policies.CatalogCapacity {
+		return decide.Stock(r.book.Snapshot(), flavors)
+	})
+	if catalog != nil && catalog != r.World.Catalog {
+		r.World.Catalog = catalog
+		r.book.SetIgnored(catalog.Resources.Ignored)
+	}
+	for _, uid := range sorted(r.jobs) {
+		if j := r.jobs[uid]; again && !j.gone && !j.is.Admitted() {
+			r.judge(j)
+		}
+	}
+}
+
 // plan asks the rules until the core has nothing left to ask.
 func (r *run) plan() (decide.Input, decide.Result) {
 	in := decide.Input{
-		Options: r.Options, Snapshot: r.book.Snapshot(), Catalog: r.Catalog, Revision: "sim", Namespaces: r.Namespaces,
+		Options: r.Options, Snapshot: r.book.Snapshot(), Catalog: r.World.Catalog, Revision: "sim", Namespaces: r.Namespaces,
 		Verdicts: r.verdicts, Holds: map[string]decide.HoldAnswer{}, AskHold: r.Rules.Hold != nil, Busy: r.busy, Now: r.now,
-		Since: r.log.Metrics.Began,
+		Since: r.log.Metrics.Began, Protects: map[decide.Displacement]decide.ProtectAnswer{}, AskProtect: r.Rules.Protect != nil,
 	}
 	plan := decide.Plan(in)
 	for range asksMax {
-		if len(plan.Asks) == 0 {
+		if len(plan.Asks)+len(plan.AskProtect) == 0 {
 			break
+		}
+		for _, ask := range plan.AskProtect {
+			in.Protects[ask.Displacement] = r.Rules.Protect(ask, r.now)
 		}
 		for _, uid := range plan.Asks {
 			in.Holds[uid] = r.Rules.Hold(Question{r.jobs[uid].Workload, plan.AskUsage[uid], plan.AskCapacity, r.now})
@@ -174,10 +210,10 @@ func (r *run) plan() (decide.Input, decide.Result) {
 func (r *run) explain(waiting []decide.Waiting) {
 	for i := range waiting {
 		j := r.jobs[waiting[i].UID]
-		was := j.waits.Code
+		was := j.waits
 		j.waits = waiting[i].Reason
-		if j.waits.Code != was {
-			r.record(Record{Kind: Waits, UID: j.UID, Code: j.waits.Code})
+		if j.waits.Code != was.Code || j.waits.PolicyCode != was.PolicyCode {
+			r.record(Record{Kind: Waits, UID: j.UID, Code: j.waits.Code, Reason: j.waits})
 		}
 	}
 }

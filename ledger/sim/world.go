@@ -21,6 +21,10 @@ type World struct {
 	Until      int64 // when the run is cut off; 0: not at all
 	// Observe sees every plan before it is carried out; nil: nobody does.
 	Observe func(Moment)
+	// Go says, at every moment, whether to go on; an error ends the run. nil: always.
+	Go func() error
+	// Hints: pods go where the plan meant them to go, if they can; else to any node.
+	Hints bool
 }
 
 // Change is something that happens from outside: the one field that is set.
@@ -59,7 +63,18 @@ type Rules struct {
 	Judge func(w *Workload, now int64) decide.Outcome
 	// Hold answers whether a workload may start now; nil: nothing is held.
 	Hold func(q Question) decide.HoldAnswer
+	// Protect answers whether one may make room for another; nil: all may.
+	Protect func(ask decide.ProtectAsk, now int64) decide.ProtectAnswer
+	// Catalog is asked at every moment, and of who waits, Judge again if it says so;
+	// nil: the catalog is what changes say.
+	Catalog func(now int64, stock Stock) (catalog *policies.Catalog, again bool)
+	// Every is how often rules may change their mind as time goes by, while anybody
+	// waits; 0: they don't.
+	Every int64
 }
+
+// Stock counts the machines of flavors.
+type Stock func(map[string]policies.Flavor) policies.CatalogCapacity
 
 // Question is what hold may read of the state.
 type Question struct {

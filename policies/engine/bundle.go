@@ -29,7 +29,7 @@ const (
 	kindModule                   // compiled
 	kindData                     // merged into holdshort.config
 	kindTest                     // run by testers, never part of the running policy
-	kindScenario                 // likewise
+	kindScenario                 // played, likewise
 )
 
 func kindOf(name string) fileKind {

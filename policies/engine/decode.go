@@ -58,6 +58,8 @@ func (d *decoder) special(v ast.Value, into any) bool {
 		*target = d.limits(v)
 	case *policies.Weight:
 		d.weight(v, target)
+	case *Amounts:
+		*target = d.amounts(v)
 	default:
 		return false
 	}

@@ -38,6 +38,7 @@ func Table() []Row {
 	rows := contract()
 	rows = append(rows, values()...)
 	rows = append(rows, core()...)
+	rows = append(rows, trial()...)
 	return append(rows, shell()...)
 }
 
@@ -164,6 +165,33 @@ func core() []Row {
 	}
 }
 
+// trial is what a policy goes through before it is in force.
+func trial() []Row {
+	kube := plus(cluster(), kubeAPI, machinery)
+	return []Row{
+		{
+			Package: "ledger/answer", Duty: "what a policy said, in the words in which a Job is told why it waits",
+			Ours: []string{"ledger/reason", "policies", "policies/engine"}, Without: plus(cluster(), kubeAPI),
+			Never: "the loop: whoever plays a policy through tells it alike",
+		},
+		{
+			Package: "ledger/scenario", Duty: "plays a bundle's scenarios: its rules, the live system's decisions, a clock of their own",
+			Ours: []string{
+				"ledger/answer", "ledger/decide", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "ledger/sim", "ledger/supply",
+				"policies", "policies/engine", "policies/engine/testrun",
+			},
+			Third: []string{kubeAPI, machinery}, Without: cluster(),
+			Never: "a cluster, and the loop: the manager and the plugin play alike",
+		},
+		{
+			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
+			Ours:  []string{"ledger/api/v1alpha1", "ledger/reason", "ledger/resource", "policies", "policies/engine", "policies/engine/testrun"},
+			Third: plus(kube, logr, prometheus),
+			Never: "decide, book and the loop: a policy is judged by itself",
+		},
+	}
+}
+
 // shell is what has side effects.
 func shell() []Row {
 	kube := plus(cluster(), kubeAPI, machinery)
@@ -175,12 +203,6 @@ func shell() []Row {
 			},
 			Third: plus(kube, logr), Without: []string{opa},
 			Never: "decide, book and engine: it writes and has no opinions",
-		},
-		{
-			Package: "ledger/rollout", Duty: "policy bundles from their source into force, and what came of it",
-			Ours:  []string{"ledger/api/v1alpha1", "ledger/reason", "ledger/resource", "policies", "policies/engine", "policies/engine/testrun"},
-			Third: plus(kube, logr, prometheus),
-			Never: "decide, book and the loop: a policy is judged by itself",
 		},
 		{
 			Package: "ledger", Duty: "the loop: the one shell that drives the core",
@@ -208,14 +230,14 @@ func shell() []Row {
 		},
 		{
 			Package: "cmd/holdshort", Duty: "the manager: reads its configuration and wires the parts",
-			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "policies", "policies/engine", "policies/record", "webhook/..."},
+			Ours:  []string{"ledger", "ledger/api/v1alpha1", "ledger/intake", "ledger/rollout", "ledger/scenario", "policies", "policies/engine", "policies/engine/testrun", "policies/record", "webhook/..."},
 			Third: plus(kube, logr, "k8s.io/klog", "sigs.k8s.io/yaml", "golang.org/x/sync"),
 			Never: "the core: logic has no place where things are wired",
 		},
 		{
 			Package: "cmd/kubectl-holdshort", Duty: "the kubectl plugin",
 			Ours: []string{
-				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "policies", "policies/engine",
+				"ledger/api/v1alpha1", "ledger/demand", "ledger/intake", "ledger/reason", "ledger/resource", "ledger/scenario", "policies", "policies/engine",
 				"policies/engine/author", "policies/engine/testrun", "policies/record", "policies/replay",
 			},
 			Third: []string{

@@ -27,7 +27,9 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/rollout"
+	"github.com/holdshort/holdshort/ledger/scenario"
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 	"github.com/holdshort/holdshort/webhook"
 )
 
@@ -68,6 +70,9 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	var loop *ledger.Loop
 	gates := &rollout.Gates{
 		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
+		Scenarios: func(ctx context.Context, bundle engine.Bundle, within time.Duration) ([]testrun.Result, error) {
+			return scenario.Run(ctx, bundle, scenario.Options{Within: within})
+		},
 		Live: func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) },
 	}
 	observe, err := addRecorder(c.Decisions, mgr, log)

@@ -12,6 +12,7 @@ type Code struct{ Name, About string }
 // with rego_ and eval_.
 func Codes() []Code {
 	return []Code{
+		{engine.CodeScenario, "a scenario: no YAML, an unknown key, a moment that is none, a Job that is not in it"},
 		{engine.CodeData, "`data.yaml`: no YAML, an unknown key, a value that does not fit, a queue that names what is not there"},
 		{engine.CodeCatalog, "the catalog that the rules make: undefined, in conflict, or not what the contract wants"},
 		{engine.CodeContract, "a rule or package that the contract does not have, or has in another form"},

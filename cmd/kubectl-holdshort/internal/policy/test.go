@@ -11,11 +11,15 @@ import (
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
+	"github.com/holdshort/holdshort/ledger/scenario"
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 const formatJUnit = "junit"
+
+// scenariosWithin is how long they may take together, as in the manager.
+const scenariosWithin = 30 * time.Second
 
 type testFlags struct {
 	format    string
@@ -31,11 +35,12 @@ func (p Plugin) test() *cobra.Command {
 	var f testFlags
 	c := &cobra.Command{
 		Use:   "test DIR",
-		Short: "Run a policy's tests, and say what differed",
-		Long: `Run a policy's tests, and say what differed.
+		Short: "Run a policy's tests and scenarios, and say what differed",
+		Long: `Run a policy's tests and scenarios, and say what differed.
 
 Tests are the rules named test_… in *_test.rego. Library and defaults are there, and a field that the policy defines
-stands in the default's place, as in the manager.`,
+stands in the default's place, as in the manager. Scenarios are scenarios/*.yaml and *.scenario.yaml: machines, Jobs as
+they arrive, what changes over hours or days, and what is to come of it, decided as the manager would.`,
 		Example: `  kubectl holdshort policy test my-policy
   kubectl holdshort policy test my-policy --run denied --watch
   kubectl holdshort policy test my-policy --coverage --threshold 90 -o junit`,
@@ -48,7 +53,7 @@ stands in the default's place, as in the manager.`,
 		},
 	}
 	c.Flags().StringVarP(&f.format, "output", "o", "", "one of: json, junit")
-	c.Flags().StringVar(&f.run, "run", "", "only tests whose name, such as data.holdshort.policy_test.test_x, has a match for this regular expression")
+	c.Flags().StringVar(&f.run, "run", "", "only tests whose name, such as data.holdshort.policy_test.test_x or scenarios/night.yaml train starts by 3h, has a match for this regular expression")
 	c.Flags().DurationVar(&f.timeout, "timeout", testrun.DefaultTimeout, "how long one test may take")
 	c.Flags().BoolVar(&f.coverage, "coverage", false, "say which rows of the rules no test reaches")
 	c.Flags().Float64Var(&f.threshold, "threshold", 0, "fail if less than so many percent are covered; implies --coverage")
@@ -103,6 +108,11 @@ func (p Plugin) testOnce(ctx context.Context, dir string, bundle engine.Bundle, 
 	if err != nil {
 		return p.untested(err, dir, f)
 	}
+	played, err := scenario.Run(ctx, bundle, scenario.Options{Run: options.Run, Within: scenariosWithin})
+	if err != nil {
+		return p.untested(err, dir, f)
+	}
+	tests.Results = append(tests.Results, played...)
 	if len(tests.Results) == 0 && f.run != "" {
 		return failure.New("--run with a part of a name, or none", "no test of %s matches --run %s", dir, f.run)
 	}
