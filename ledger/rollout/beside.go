@@ -44,7 +44,7 @@ func (c ShadowConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 			return engine.Bundle{}, fmt.Errorf("reading ConfigMap %s/%s: %w", c.Of.Namespace, name+ShadowSuffix, err)
 		}
 		delete(data, name)
-		data[name+ShadowSuffix] = found.Data
+		data[name+ShadowSuffix] = engine.ConfigMapFiles(found.Data, found.BinaryData)
 		stand = append(stand, name+ShadowSuffix)
 		missing = slices.DeleteFunc(missing, func(other string) bool { return other == name })
 	}

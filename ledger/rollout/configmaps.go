@@ -74,7 +74,7 @@ func (c ConfigMaps) Present(ctx context.Context) (data map[string]map[string]str
 	}
 	data = make(map[string]map[string]string, len(found))
 	for name, configMap := range found {
-		data[name] = configMap.Data
+		data[name] = engine.ConfigMapFiles(configMap.Data, configMap.BinaryData)
 	}
 	return data, missing, nil
 }

@@ -52,6 +52,33 @@ func TestAllNamedConfigMapsTogetherAreThePolicyOrThereIsNone(t *testing.T) {
 	}
 }
 
+func TestWhatIsInBinaryDataIsPartOfThePolicyOrRefused(t *testing.T) {
+	store := cluster(t)
+	policy := configMap("base", nil, goodData)
+	policy.BinaryData = map[string][]byte{"deny.rego": []byte("package holdshort.policy\n"), "logo.png": {0xff, 0}}
+	if err := store.Create(t.Context(), policy); err != nil {
+		t.Fatal(err)
+	}
+	source := ConfigMaps{Cache: readCache{store: store}, Namespace: "ns", Names: []string{"base"}}
+	bundle, err := source.Read(t.Context())
+	if err != nil || len(bundle.Files) != 2 || bundle.Files["base/deny.rego"] == nil {
+		t.Fatalf("read %d files, %v; want the rule, too", len(bundle.Files), err)
+	}
+	if _, err := engine.Compile(t.Context(), bundle, engine.Options{}); err != nil {
+		t.Error(err)
+	}
+	policy.BinaryData["deny.rego"] = []byte("package holdshort.policy\n\ndeny contains \"\xff\" if true\n")
+	if err := store.Update(t.Context(), policy); err != nil {
+		t.Fatal(err)
+	}
+	if bundle, err = source.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Compile(t.Context(), bundle, engine.Options{}); err == nil || !strings.Contains(err.Error(), "base/deny.rego") {
+		t.Errorf("a rule that is no UTF-8: %v, want it refused with its name", err)
+	}
+}
+
 func configMap(name string, labelled map[string]string, data string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labelled},

@@ -109,6 +109,21 @@ func FromConfigMaps(configMaps map[string]map[string]string) (Bundle, error) {
 	return FromGrantedConfigMaps(configMaps, nil)
 }
 
+// ConfigMapFiles are the files of a ConfigMap by name. What kubectl does not take
+// for text is in binaryData: a rule that stands there is a rule, or is refused for
+// what is wrong in it, but is not left out.
+func ConfigMapFiles(data map[string]string, binary map[string][]byte) map[string]string {
+	if len(binary) == 0 {
+		return data
+	}
+	files := make(map[string]string, len(data)+len(binary))
+	maps.Copy(files, data)
+	for key, content := range binary {
+		files[key] = string(content)
+	}
+	return files
+}
+
 // FromGrantedConfigMaps is FromConfigMaps for ConfigMaps of which some may only
 // write below the roots that are granted to them.
 func FromGrantedConfigMaps(configMaps map[string]map[string]string, granted map[string]Roots) (Bundle, error) {

@@ -144,6 +144,22 @@ func TestWhatIsWrongWithAnEditIsRefused(t *testing.T) {
 	}
 }
 
+func TestARuleInBinaryDataIsCheckedLikeOneInData(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule    string
+		allowed bool
+	}{"a good one": {rule, true}, "a bad one": {syntax, false}, "one that is no text": {rule + "\xff", false}} {
+		t.Run(name, func(t *testing.T) {
+			now := configMap("policy", files{"data.yaml": good}, "")
+			now.BinaryData = map[string][]byte{"mine.rego": []byte(c.rule), "logo.png": {0xff}}
+			got := checker(nil, "policy").Handle(t.Context(), creation(t, now))
+			if got.Allowed != c.allowed || !c.allowed && !strings.Contains(got.Result.Message, "policy/mine.rego") {
+				t.Errorf("allowed: %t, %+v", got.Allowed, got.Result)
+			}
+		})
+	}
+}
+
 func TestWhatPasses(t *testing.T) {
 	broken := files{"data.yaml": good, "mine.rego": syntax}
 	negative := strings.Replace(good, "gpu: 4", "gpu: -4", 1)

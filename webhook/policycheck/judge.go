@@ -18,7 +18,6 @@ type verdict struct {
 	elsewhere []engine.Problem // what was wrong without it, cannot be judged yet, or a test has against it
 	doubtful  []engine.Problem // what the engine warns of, in the edited files
 	missing   []string         // ConfigMaps of the policy that are not there
-	binary    string           // the ConfigMap, if it has data that is no text
 }
 
 // rest is the other ConfigMaps of the policy.
@@ -48,9 +47,6 @@ func (c *Checker) others(ctx context.Context, name string) (rest, error) {
 // judge compiles the policy as it would be, and sorts what is wrong with it.
 func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict, error) {
 	v := verdict{missing: others.missing}
-	if change.binary {
-		v.binary = change.name
-	}
 	revision, problems, err := c.compile(ctx, others.with(change.name, change.data))
 	if err != nil {
 		return verdict{}, err

@@ -7,6 +7,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/holdshort/holdshort/policies/engine"
 )
 
 // versionLabel is set by the chart: which version of holdshort wrote the policy.
@@ -19,9 +21,8 @@ type edit struct {
 	data      map[string]string
 	existed   bool // as a part of the policy
 	oldLabels map[string]string
-	before    map[string]string // data
+	before    map[string]string // files
 	deleted   bool              // it only waits for finalizers
-	binary    bool              // it has binaryData, which is no policy
 	upgrades  string            // a sentence, if holdshort's version changes with it
 }
 
@@ -32,8 +33,8 @@ func read(req admission.Request) (edit, error) {
 		return edit{}, fmt.Errorf("reading the ConfigMap: %w", err)
 	}
 	e := edit{
-		name: req.Name, labels: now.Labels, data: now.Data,
-		deleted: now.DeletionTimestamp != nil, binary: len(now.BinaryData) > 0,
+		name: req.Name, labels: now.Labels, data: engine.ConfigMapFiles(now.Data, now.BinaryData),
+		deleted: now.DeletionTimestamp != nil,
 	}
 	if req.Operation != admissionv1.Update {
 		return e, nil
@@ -41,7 +42,7 @@ func read(req admission.Request) (edit, error) {
 	if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
 		return edit{}, fmt.Errorf("reading the ConfigMap as it was: %w", err)
 	}
-	e.existed, e.oldLabels, e.before = true, old.Labels, old.Data
+	e.existed, e.oldLabels, e.before = true, old.Labels, engine.ConfigMapFiles(old.Data, old.BinaryData)
 	if from, to := old.Labels[versionLabel], now.Labels[versionLabel]; from != "" && to != "" && from != to {
 		e.upgrades = fmt.Sprintf("holdshort goes from version %s to %s", from, to)
 	}

@@ -17,9 +17,6 @@ const (
 func warnings(v verdict) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, line(fmt.Sprintf(format, args...))) }
-	if v.binary != "" {
-		add("binaryData of ConfigMap %s is no part of the policy. Try: text under data", v.binary)
-	}
 	if len(v.missing) > 0 {
 		add("checked only as far as possible without ConfigMap %s, which is not there yet", strings.Join(v.missing, ", "))
 	}
