@@ -17,7 +17,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/reason"
-	"github.com/holdshort/holdshort/policies"
 )
 
 // carryOut hands a plan's effects to the writers. An admission is booked before
@@ -188,7 +187,7 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 		if t.waits != w.Reason.Code {
 			t.waits, t.waitsSince = w.Reason.Code, now
 		}
-		label := state(w.Reason.Code)
+		label := effect.StateOf(w.Reason.Code)
 		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || says(t.job, w, label) {
 			continue
 		}
@@ -214,17 +213,6 @@ func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
 // says tells whether all that is to be said stands on the Job already.
 func says(job *demand.Job, w *decide.Waiting, label string) bool {
 	return job.MessageCode == w.Reason.Code && job.State == label && job.InQueue == job.Elsewhere(w.Queue)
-}
-
-// state is the label that goes with a reason.
-func state(code reason.Code) string {
-	switch {
-	case code == reason.BadRequest || code == reason.DeniedByPolicy:
-		return policies.StateRejected // only an edit lets it run
-	case reason.Of(code).Group == reason.GroupHeld, reason.Of(code).Group == reason.GroupNeedsUser:
-		return policies.StateHeld
-	}
-	return policies.StateQueued
 }
 
 // told emits the event of a write that succeeded.

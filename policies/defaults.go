@@ -28,6 +28,9 @@ func (b Backoff) Delay(failed int64) int64 {
 	return min(delay, most)
 }
 
+// GivesUp tells whether a workload that failed so often is not tried again.
+func (b Backoff) GivesUp(failed int64) bool { return b.LimitCount != nil && failed > *b.LimitCount }
+
 // Longest is the longest delay in seconds; never below an explicit base.
 func (b Backoff) Longest() int64 {
 	return max(orDefault(b.MaxSeconds, backoffMaxSeconds), b.BaseSeconds)

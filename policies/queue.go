@@ -34,10 +34,14 @@ type Queue struct {
 }
 
 // Backoff spaces the attempts of a workload that was taken back: base, then
-// twice as much each time, at most max. Zeros mean 60 and 3600.
+// twice as much each time, at most max; each up to a quarter less, so that those
+// who were taken back together do not come back together. Zeros mean 60 and 3600.
 type Backoff struct {
 	BaseSeconds int64 `json:"baseSeconds,omitempty"`
 	MaxSeconds  int64 `json:"maxSeconds,omitempty"`
+	// LimitCount is how often it is tried again before it is given up; nil means
+	// for ever.
+	LimitCount *int64 `json:"limitCount,omitempty"`
 }
 
 // NamespaceRule selects namespaces: all of them, by name, or by labels (all of

@@ -55,7 +55,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 		policies.AnnotationMutated:     mutated,
 		policies.AnnotationMessage:     nil,
 		policies.AnnotationInQueue:     nil, // the reservation names it
-		policies.AnnotationBackoff:     backoffAnnotation(job),
+		policies.AnnotationBackoff:     backoffAnnotation(job, admit.Job),
 		policies.AnnotationPreempted:   nil,
 		policies.AnnotationRan:         ranAnnotation(job, admit.Job.Ran),
 		policies.AnnotationArrival:     fmt.Sprint(admit.Job.Arrival.Stamp),
@@ -103,7 +103,9 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		annotations[policies.AnnotationPreempted] = preempted
 	}
 	if suspend.Backoff != nil {
-		backoff, err := text(suspend.Backoff)
+		record := *suspend.Backoff
+		record.Of = intake.Tried(job)
+		backoff, err := text(record)
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +115,8 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := policies.StateQueued
-	if suspend.Reason.Code == reason.HeldByOwner || suspend.Reason.Code == reason.OutOfTime {
-		state = policies.StateHeld
-	}
 	return json.Marshal(object{
-		"metadata": metadata(job, state, annotations),
+		"metadata": metadata(job, effect.StateOf(suspend.Reason.Code), annotations),
 		"spec":     with(spec, object{"suspend": true}),
 	})
 }
@@ -129,17 +127,22 @@ func UnstartPatch(job *batchv1.Job) []byte {
 }
 
 // ExplainPatch writes why a Job waits and in which queue, and its arrival if the
-// webhook never stamped it.
+// webhook never stamped it. What went wrong before is forgiven a Job that its owner
+// holds.
 func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {
 	var elsewhere any
 	if queue := explain.Job.Elsewhere(explain.Queue); queue != "" {
 		elsewhere = queue
 	}
-	return json.Marshal(object{"metadata": metadata(job, explain.State, object{
+	annotations := object{
 		policies.AnnotationMessage: explain.Reason.Line(),
 		policies.AnnotationInQueue: elsewhere,
 		policies.AnnotationArrival: fmt.Sprint(explain.Job.Arrival.Stamp),
-	})})
+	}
+	if _, failed := job.Annotations[policies.AnnotationBackoff]; failed && explain.Reason.Code == reason.HeldByOwner {
+		annotations[policies.AnnotationBackoff] = nil
+	}
+	return json.Marshal(object{"metadata": metadata(job, explain.State, annotations)})
 }
 
 // metadata keeps an arrival that is already there: it is stamped once.
@@ -156,9 +159,9 @@ func metadata(job *batchv1.Job, state string, annotations object) object {
 }
 
 // backoffAnnotation keeps the count of an earlier taking back, so that the next
-// one waits longer.
-func backoffAnnotation(job *batchv1.Job) any {
-	if value, ok := job.Annotations[policies.AnnotationBackoff]; ok {
+// one waits longer, unless it was of something else.
+func backoffAnnotation(job *batchv1.Job, as *demand.Job) any {
+	if value, ok := job.Annotations[policies.AnnotationBackoff]; ok && as.Backoff.Count > 0 {
 		return value
 	}
 	return nil

@@ -201,10 +201,7 @@ func (p *planner) judgeInQueue(it *item) {
 	if r := outOfTime(j, it.verdict); r != nil {
 		it.found = append(it.found, *r)
 	}
-	if b := j.Backoff; b.UID == j.UID && b.Until > p.Now {
-		it.found = append(it.found, reason.TryingLater(b.Count, b.Until, b.Code))
-		p.wake(b.Until)
-	}
+	p.tried(it)
 }
 
 func pods(j *demand.Job) int64 {

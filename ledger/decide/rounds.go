@@ -227,7 +227,7 @@ func (p *planner) displace(e *entry) {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
-			Job: v.entry.Job(), Reason: reason.Displaced(named(it, v.entry.Job().Namespace), string(v.right)),
+			Job: v.entry.Job(), Reason: reason.Displaced(named(it, v.entry.Job().Namespace), string(v.right)), Backoff: p.outlived(v.entry),
 			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now, Room: room},
 		})
 	}

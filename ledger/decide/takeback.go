@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"math"
-
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
@@ -64,7 +62,7 @@ func (p *planner) queueOf(j *demand.Job) string {
 }
 
 func (p *planner) timeOut(e *book.Entry) {
-	j, r := e.Job(), e.Reservation()
+	r := e.Reservation()
 	if at := e.TimeUpAt(); at > 0 && at <= p.Now {
 		return // see timeUp
 	}
@@ -77,13 +75,13 @@ func (p *planner) timeOut(e *book.Entry) {
 	unbound, unschedulable := e.Unbound()
 	switch {
 	case e.NeverHadPods() && p.over(admitted, placement):
-		p.suspend(j, reason.NoPodMade(placement), p.backoff(e, queue, causeNoPods))
+		p.fail(e, queue, reason.NoPodMade(placement), causeNoPods)
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
-		p.suspend(j, reason.NotPlaced(unbound, placement), p.backoff(e, queue, causePlacement))
+		p.fail(e, queue, reason.NotPlaced(unbound, placement), causePlacement)
 	case e.NeverReady() && p.over(admitted, ready):
-		p.suspend(j, reason.NotReady(e.Ready(), e.Wanted(), ready), p.backoff(e, queue, causePodsReady))
+		p.fail(e, queue, reason.NotReady(e.Ready(), e.Wanted(), ready), causePodsReady)
 	case recovery > 0 && e.Short(p.Now) > 0 && p.over(max(e.Short(p.Now), p.Since), recovery):
-		p.suspend(j, reason.NotRecovered(e.Ready(), e.Wanted(), recovery), p.backoff(e, queue, causeRecovery))
+		p.fail(e, queue, reason.NotRecovered(e.Ready(), e.Wanted(), recovery), causeRecovery)
 	}
 }
 
@@ -100,39 +98,4 @@ func (p *planner) suspend(j *demand.Job, r reason.Reason, b *demand.Backoff) {
 		r.Until = b.Until
 	}
 	p.res.Suspend = append(p.res.Suspend, effect.Suspend{Job: j, Reason: r, Backoff: b})
-}
-
-// forgiven is the record of a Job that its owner takes back: what went wrong
-// before is not held against it. Nil if nothing did.
-func forgiven(j *demand.Job) *demand.Backoff {
-	if j.Backoff.UID != j.UID || j.Backoff.Count == 0 {
-		return nil
-	}
-	return &demand.Backoff{UID: j.UID}
-}
-
-// countsOn tells whether a failure goes with the ones before it. One whose pods all
-// found a node starts anew, unless it failed to get ready before too; one that was
-// ready, unless it lost pods the last time as well and did not run for long.
-func (p *planner) countsOn(e *book.Entry, q policies.Queue, cause string) bool {
-	before := e.Job().Backoff.Code
-	if cause != causeRecovery {
-		return e.NeverPlaced() || before == causePodsReady
-	}
-	longest := resource.Mul(second, q.Backoff.Longest())
-	return before == causeRecovery && p.Now < resource.Add(e.Reservation().Time, longest)
-}
-
-// backoff is the record of one more time that a Job is taken back.
-func (p *planner) backoff(e *book.Entry, q policies.Queue, cause string) *demand.Backoff {
-	j, count := e.Job(), int64(0)
-	if j.Backoff.UID == j.UID && p.countsOn(e, q, cause) {
-		count = j.Backoff.Count
-	}
-	count = min(count, math.MaxInt64-1) + 1
-	pause := q.Backoff.Delay(count)
-	return &demand.Backoff{
-		UID: j.UID, Count: count, Code: cause,
-		Until: resource.Add(p.Now, resource.Mul(second, pause)),
-	}
 }

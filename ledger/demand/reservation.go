@@ -94,4 +94,7 @@ type Backoff struct {
 	Count int64  `json:"count,omitempty"`
 	Until int64  `json:"until,omitempty"` // unix nanoseconds
 	Code  string `json:"code,omitempty"`  // why it was taken back
+	// Of is a digest of what was tried: once the user changes that, the record says
+	// nothing any more.
+	Of string `json:"of,omitempty"`
 }

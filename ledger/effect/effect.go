@@ -41,3 +41,14 @@ type Explain struct {
 	State  string // policies.StateQueued, …Held, …Rejected
 	Reason reason.Reason
 }
+
+// StateOf is the label that goes with a reason.
+func StateOf(code reason.Code) string {
+	switch {
+	case code == reason.BadRequest || code == reason.DeniedByPolicy:
+		return policies.StateRejected // only an edit lets it run
+	case reason.Of(code).Group == reason.GroupHeld, reason.Of(code).Group == reason.GroupNeedsUser:
+		return policies.StateHeld
+	}
+	return policies.StateQueued
+}

@@ -59,10 +59,13 @@ func negative(amounts resource.List) bool {
 	return false
 }
 
-// backoff on the Job; zero if there is none of this UID.
+// backoff on the Job; zero if there is none of this UID, or of what it asks for now.
 func backoff(job *batchv1.Job) demand.Backoff {
 	var b demand.Backoff
 	if !record(job, policies.AnnotationBackoff, &b) || b.UID != string(job.UID) {
+		return demand.Backoff{}
+	}
+	if b.Of != "" && b.Of != Tried(job) {
 		return demand.Backoff{}
 	}
 	b.Count, b.Until = max(0, b.Count), max(0, b.Until)

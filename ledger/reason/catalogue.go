@@ -60,6 +60,8 @@ func Catalogue() []Entry {
 			"Change the Job as the message says."},
 		{OutOfTime, GroupNeedsUser, "It has run for as long as it may",
 			"Raise the annotation holdshort.dev/max-runtime-seconds if that is the limit; the policy's can't be raised for one Job."},
+		{GaveUp, GroupNeedsUser, "It was taken back as often as its queue allows",
+			"Find out why its pods don't come up and change the Job; or set the annotation holdshort.dev/hold and remove it again, once it says HeldByOwner."},
 
 		{BackingOff, GroupBetween, "It tries again in a while",
 			"Nothing to do, unless its pods can never be made or placed; the message says what went wrong."},

@@ -20,6 +20,7 @@ const (
 	NoMatchingFlavor Code = "NoMatchingFlavor"
 	BadRequest       Code = "BadRequest"
 	DeniedByPolicy   Code = "DeniedByPolicy"
+	GaveUp           Code = "GaveUp"
 
 	OutOfTime  Code = "OutOfTime"
 	BackingOff Code = "BackingOff"

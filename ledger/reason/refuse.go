@@ -85,6 +85,20 @@ func NotTolerated(flavor, taint string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has taint %s, which the pods don't tolerate", flavor, taint)}
 }
 
+// GivenUp is that it was taken back as often as it may be.
+func GivenUp(attempts int64, why string) Reason {
+	return Reason{Code: GaveUp, Message: takenBack(attempts, why) + ", and not tried again (limitCount of the queue's backoff). " +
+		"Try: change the Job, or set the annotation holdshort.dev/hold and remove it once the Job says HeldByOwner"}
+}
+
+// GivingUp is the same at the moment when it happens, with what went wrong.
+func GivingUp(last Reason, attempts int64, why string) Reason {
+	r := GivenUp(attempts, why)
+	what, _, _ := strings.Cut(last.Message, ". "+advice)
+	r.Message = what + "; " + r.Message
+	return r
+}
+
 // The constructors below are why a running Job is taken back.
 
 // OwnTimeIsUp is that it has run as long as its user lets it.

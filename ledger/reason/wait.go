@@ -227,9 +227,12 @@ func StillStopping() Reason {
 
 // TryingLater is that it was taken back and waits before the next attempt.
 func TryingLater(attempts, until int64, why string) Reason {
-	message := "taken back once, because of " + why
-	if attempts != 1 {
-		message = fmt.Sprintf("taken back %d times, the last time because of %s", attempts, why)
+	return Reason{Code: BackingOff, Until: until, Message: takenBack(attempts, why)}
+}
+
+func takenBack(attempts int64, why string) string {
+	if attempts == 1 {
+		return "taken back once, because of " + why
 	}
-	return Reason{Code: BackingOff, Until: until, Message: message}
+	return fmt.Sprintf("taken back %d times, the last time because of %s", attempts, why)
 }

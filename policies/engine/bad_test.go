@@ -73,6 +73,7 @@ func badData() []badBundle {
 		{"a queue that says nothing", config("flavors: {a: {}}", "queues:", "  q: {}")},
 		{"a queue name that cannot be a label", config("flavors: {a: {}}", "queues:", "  Team_A: {flavors: [a], quota: {}}")},
 		{"an unknown strategy", config("flavors: {a: {}}", "queues:", "  q: {flavors: [a], quota: {}, strategy: StrictFifo}")},
+		{"a negative number of attempts", config("flavors: {a: {}}", "queues:", "  q: {flavors: [a], quota: {}, backoff: {limitCount: -1}}")},
 		{"a negative timeout", config("flavors: {a: {}}", "queues:", "  q: {flavors: [a], quota: {}, podsReadyTimeoutSeconds: -5}")},
 		{"a fractional timeout", config("flavors: {a: {}}", "queues:", "  q: {flavors: [a], quota: {}, podsReadyTimeoutSeconds: 1.5}")},
 		{"a taint without effect", config("flavors:", "  a:", "    taints: [{key: gpu}]", "queues: {}")},

@@ -85,6 +85,9 @@ func (v *validator) queue(path fieldPath, name string, q policies.Queue) {
 	backoff := path.with("backoff")
 	v.seconds(backoff, "baseSeconds", q.Backoff.BaseSeconds)
 	v.seconds(backoff, "maxSeconds", q.Backoff.MaxSeconds)
+	if most := q.Backoff.LimitCount; most != nil && *most < 0 {
+		v.fail(backoff.with("limitCount"), "how often it is tried again; leave it out for any number", "%d is negative", *most)
+	}
 	if most := q.Backoff.MaxSeconds; most > 0 && most < q.Backoff.BaseSeconds {
 		v.fail(backoff, "", "maxSeconds %d is below baseSeconds %d", most, q.Backoff.BaseSeconds)
 	}

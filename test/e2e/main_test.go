@@ -37,6 +37,12 @@ func TestMain(m *testing.M) {
 // check of the API server's whole history of the test when it ends.
 func scene(t *testing.T, ns, policy string, limits ...history.Limit) (context.Context, *stories.Scene) {
 	t.Helper()
+	return sceneBy(t, ns, policy, history.Rules{Limits: limits})
+}
+
+// sceneBy is scene with other rules for the history.
+func sceneBy(t *testing.T, ns, policy string, rules history.Rules) (context.Context, *stories.Scene) {
+	t.Helper()
 	shared.once.Do(func() {
 		shared.env, shared.err = stories.Start(context.Background(), stories.Options{
 			Nodes: stories.Nodes(), Policy: stories.Policy, Log: os.Stderr,
@@ -46,11 +52,16 @@ func scene(t *testing.T, ns, policy string, limits ...history.Limit) (context.Co
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
-	return on(t, shared.env, ns, policy, limits...)
+	return onBy(t, shared.env, ns, policy, rules)
 }
 
 // on is scene for any environment.
 func on(t *testing.T, env *stories.Env, ns, policy string, limits ...history.Limit) (context.Context, *stories.Scene) {
+	t.Helper()
+	return onBy(t, env, ns, policy, history.Rules{Limits: limits})
+}
+
+func onBy(t *testing.T, env *stories.Env, ns, policy string, rules history.Rules) (context.Context, *stories.Scene) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
@@ -62,7 +73,7 @@ func on(t *testing.T, env *stories.Env, ns, policy string, limits ...history.Lim
 	})
 	must(t, env.Namespace(ctx, ns))
 	inForce(t, ctx, env, policy)
-	watched(t, env, history.Rules{Limits: limits})
+	watched(t, env, rules)
 	t.Cleanup(func() { cleanUp(t, s) })
 	return ctx, s
 }

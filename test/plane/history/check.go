@@ -158,7 +158,7 @@ func (c *checker) pod(e Event, before *corev1.Pod) {
 	if uid := jobOf(pod); job != nil || uid != "" && c.world.jobs[uid] == nil { // its Job may be gone
 		c.story(uid).pods[pod.UID] = true
 	}
-	if why, is := unschedulable(pod); is && !c.complained[pod.UID] {
+	if why, is := unschedulable(pod); is && !c.rules.Homeless && !c.complained[pod.UID] {
 		c.complained[pod.UID] = true
 		c.report("unschedulable", e, "%s", why)
 	}

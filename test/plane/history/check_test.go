@@ -291,6 +291,12 @@ func TestCheck(t *testing.T) {
 			want: []string{"unschedulable: pod/ns/a-1 at version 4: 0/1 nodes"},
 		},
 		{
+			name: "where machines are not looked at, it may be",
+			tape: new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).
+				pod(Added, podOf("a", 1)).pod(Changed, podOf("a", 1), foundUnschedulable),
+			rules: Rules{Homeless: true},
+		},
+		{
 			name: "a pod that nobody queued may be unschedulable",
 			tape: new(tape).pod(Added, podOf("a", 1), foundUnschedulable, func(pod *corev1.Pod) { pod.Labels = nil }),
 		},

@@ -22,7 +22,7 @@
 //	               and nobody changes that reservation while it runs or is being deleted
 //	once           no second admission of a Job that was not suspended in between
 //	terminal       no admission of a Job that is finished or being deleted
-//	unschedulable  no pod of an admitted Job was ever found unschedulable
+//	unschedulable  no pod of an admitted Job was ever found unschedulable (unless that is expected)
 //	ran-once       (if asked) each Job was admitted once and not suspended again, made a pod for each
 //	               completion, and completed
 //	gap            the recording itself missed something

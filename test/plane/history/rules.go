@@ -14,6 +14,8 @@ type Rules struct {
 	// RanOnce asks at the end whether each Job was admitted once and not suspended
 	// again, made as many pods as it has completions, and completed.
 	RanOnce bool
+	// Homeless pods are expected: nobody sees to it that they find a node.
+	Homeless bool
 }
 
 // Limit of one queue, flavor and resource: cpu in thousandths of a core, memory
