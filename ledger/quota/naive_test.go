@@ -219,7 +219,7 @@ func drawTree(t *rapid.T, amount *rapid.Generator[int64]) (queues, cohorts []quo
 		return &n
 	}
 	draw := func(name string) quota.Member {
-		m := quota.Member{Name: name, Weight: rapid.SampledFrom([]int64{0, 1, 500_000, 1_000_000, 3_000_000}).Draw(t, "weight"), Limits: map[quota.Pair]quota.Limit{}}
+		m := quota.Member{Name: name, Weight: rapid.SampledFrom([]int64{0, 1, 500_000, 1_000_000, 3_000_000, 1_000_000_000_000}).Draw(t, "weight"), Limits: map[quota.Pair]quota.Limit{}}
 		for _, p := range pairs {
 			if rapid.IntRange(0, 3).Draw(t, "has") > 0 {
 				m.Limits[p] = quota.Limit{Nominal: amount.Draw(t, "nominal"), Borrow: some("borrow"), Lend: some("lend")}
