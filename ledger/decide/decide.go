@@ -20,6 +20,7 @@ type planner struct {
 	evicted  []*victim // in this round
 	leaving  leaving
 	sharers  map[sharer][]reason.Borrower
+	keptFor  []lent // in the last round that kept anything
 	borrowed []lent // in this round: kept for who can't displace anybody
 	bookings []*booking
 	memory   *Memory

@@ -74,6 +74,8 @@ func (p *planner) why(it *item) *answer {
 		a = p.later()
 		if found := p.lacks(it.class, it.from); len(found) > 0 {
 			a = answerOf(found)
+		} else if owner := p.ownerBefore(it.line); owner != "" && !p.OneRound && !p.full() {
+			a = answerOf([]reason.Reason{reason.KeptForQueue(owner)})
 		}
 		it.class.answer = a
 	}

@@ -243,13 +243,14 @@ func (p *planner) displace(e *entry) {
 type lent struct {
 	node quota.NodeID
 	uses []use
+	line *line
 }
 
 // lend keeps what a Job that can displace nobody could have of its queue's own,
 // for this round.
 func (p *planner) lend(e *entry) {
 	n := e.line.node
-	kept := lent{node: n}
+	kept := lent{node: n, line: e.line}
 	for _, u := range e.uses {
 		left := p.tree.Nominal(n, u.pair) - p.tree.Usage(n, u.pair)
 		if e.level == 0 {
@@ -285,6 +286,9 @@ func (p *planner) endRound() {
 func (p *planner) giveBack() {
 	for _, kept := range p.borrowed {
 		p.tree.removeAll(kept.node, kept.uses)
+	}
+	if len(p.borrowed) > 0 {
+		p.keptFor = p.borrowed
 	}
 	p.borrowed = nil
 }

@@ -70,3 +70,14 @@ func named(it *item, namespace string) string {
 	}
 	return "a Job of queue " + it.line.name
 }
+
+// ownerBefore is the queue that a line's cohort keeps something for, since its first
+// Job waits for more; empty if there is none.
+func (p *planner) ownerBefore(l *line) string {
+	for _, kept := range p.keptFor {
+		if kept.line != l && p.tree.Root(kept.node) == p.tree.Root(l.node) {
+			return kept.line.name
+		}
+	}
+	return ""
+}

@@ -88,3 +88,27 @@ func TestNobodyIsToldANameOfAnotherNamespace(t *testing.T) {
 		}
 	})
 }
+
+// What a strict queue has left of its own waits for its head, which can't take the
+// rest back; who would fit there is told so, and not that its turn comes in a moment.
+func TestWhoIsKeptOutForAnOwnerIsToldSo(t *testing.T) {
+	w := shared(t, func(q *policies.Queue) { q.Preemption, q.Strategy = policies.Preemption{}, policies.StrictFIFO })
+	w.node("n3", 100)
+	w.catalog.Cohorts = map[string]policies.Cohort{"all": {Quota: gpus(policies.Limit{Nominal: 2})}}
+	w.catalog.Queues["red"] = queue(0)
+	red := w.catalog.Queues["red"]
+	red.Cohort = "all"
+	w.catalog.Queues["red"] = red
+	w.runs(w.job("own", 1, 2, in("blue")), "n1")
+	w.runs(w.job("borrows", 1, 2, in("red")), "n2")
+	w.job("head", 1, 4, in("blue"))
+	w.job("more", 1, 2, in("red"))
+	r := w.plan()
+	if len(r.Admit) > 0 {
+		t.Errorf("%v start", started(r))
+	}
+	const want = "BehindOthers: what is left in its cohort is kept for the first Job of queue blue, which waits for more of it"
+	if got := said(r)["more"]; got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+}

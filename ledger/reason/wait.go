@@ -210,6 +210,12 @@ func WouldDelay(head string, at int64) Reason {
 		"Try: a shorter spec.activeDeadlineSeconds, if that is true of it", head, time.Unix(0, at).UTC().Format(time.RFC3339))}
 }
 
+// KeptForQueue is that it would fit, but that what is left is kept for the first Job
+// of another queue, which waits for more of it and can take nothing back.
+func KeptForQueue(queue string) Reason {
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("what is left in its cohort is kept for the first Job of queue %s, which waits for more of it", queue)}
+}
+
 // NextRound is that so many started at once that its turn comes a moment later.
 func NextRound() Reason {
 	return Reason{Code: BehindOthers, Message: "others start first; it is looked at in a moment"}

@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -108,7 +109,7 @@ func (x *example) table(lines []string) error {
 		x.machines, x.jobs, x.played = rows, nil, nil
 	case heads[0] == "at" && len(heads) > 2 && heads[1] == "Job" && heads[2] == "queue":
 		for _, head := range heads {
-			if !strings.Contains(" at Job queue pods class least deadline runs ", " "+head+" ") {
+			if !slices.Contains([]string{"at", "Job", "queue", "pods", "class", "least", "deadline", "runs"}, head) {
 				return fmt.Errorf("a table of Jobs has no column %q", head)
 			}
 		}
