@@ -16,6 +16,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/sim"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -32,11 +33,12 @@ type played struct {
 	jobs    []*batchv1.Job
 	asks    map[string]*demand.Job // by name
 	begin   map[string]int64       // when each arrived
-	log     *sim.Log
-	said    map[string]string               // why a Job waits: name and moment → message
-	rights  map[string]demand.Right         // by which a Job was taken back: name and moment
-	states  map[int64][]decide.QueueState   // after the last plan of a moment
-	given   map[string][]demand.Reservation // by name
+	// verdicts of the policy, by name.
+	verdicts map[string]policies.Verdict
+	log      *sim.Log
+	said     map[string]string             // why a Job waits: name and moment → message
+	rights   map[string]demand.Right       // by which a Job was taken back: name and moment
+	states   map[int64][]decide.QueueState // after the last plan of a moment
 }
 
 func moment(uid string, at int64) string { return fmt.Sprint(uid, " ", at) }
@@ -49,8 +51,9 @@ func (x *example) play(ctx context.Context) (*played, error) {
 		return nil, fmt.Errorf("the policy is refused: %w", err)
 	}
 	p := &played{
-		catalog: revision.Catalog(), asks: map[string]*demand.Job{}, begin: map[string]int64{}, said: map[string]string{},
-		rights: map[string]demand.Right{}, states: map[int64][]decide.QueueState{}, given: map[string][]demand.Reservation{},
+		catalog: revision.Catalog(), asks: map[string]*demand.Job{}, begin: map[string]int64{},
+		verdicts: map[string]policies.Verdict{}, said: map[string]string{},
+		rights: map[string]demand.Right{}, states: map[int64][]decide.QueueState{},
 	}
 	w := sim.World{Catalog: p.catalog, Namespaces: map[string]map[string]string{"default": {}}, Observe: p.observe}
 	nodes, err := x.nodes(p.catalog)
@@ -67,8 +70,31 @@ func (x *example) play(ctx context.Context) (*played, error) {
 		}
 		w.Changes = append(w.Changes, arrives)
 	}
+	if revision.HasProtect() {
+		w.Rules.Protect = func(ask decide.ProtectAsk, now int64) decide.ProtectAnswer { return p.protect(ctx, revision, ask, now) }
+	}
 	p.log, err = sim.Run(w)
 	return p, err
+}
+
+// protect asks the policy as the manager does, and again a minute later.
+func (p *played) protect(ctx context.Context, revision *engine.Revision, ask decide.ProtectAsk, now int64) decide.ProtectAnswer {
+	victim, by := p.asks[ask.Victim].Policy, p.asks[ask.By].Policy
+	why, err := revision.Protect(ctx, &policies.Input{
+		Workload: victim, NowNS: now,
+		Victim: &policies.Victim{
+			Workload: victim, Verdict: p.verdicts[ask.Victim].Input(), AdmittedNS: ask.Admitted,
+			RanSec: (now - ask.Admitted) / int64(time.Second), Flavors: ask.Flavors, Borrowing: ask.Borrowing,
+		},
+		Incoming: &policies.Incoming{Workload: by, Verdict: p.verdicts[ask.By].Input()},
+	})
+	switch {
+	case err != nil:
+		return decide.ProtectAnswer{Reason: &reason.Reason{Code: reason.PolicyError, Message: err.Error()}}
+	case len(why) > 0:
+		return decide.ProtectAnswer{Reason: &reason.Reason{Code: reason.HeldByPolicy, Message: why[0].Message, Until: now + int64(time.Minute)}}
+	}
+	return decide.ProtectAnswer{}
 }
 
 // job is a row as the Job that its user would create.
@@ -92,6 +118,7 @@ func (p *played) job(ctx context.Context, revision *engine.Revision, row map[str
 	if err != nil {
 		return sim.Change{}, err
 	}
+	p.verdicts[job.Name] = verdict
 	w := &sim.Workload{
 		UID: job.Name, Namespace: job.Namespace, Name: job.Name, PodSets: read.PodSets, Verdict: verdict, Policy: read.Policy,
 	}
