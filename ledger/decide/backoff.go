@@ -72,6 +72,8 @@ func (p *planner) tried(it *item) {
 	case b.UID != it.job.UID || b.Count == 0 && b.Until == 0:
 	case it.line.queue.Backoff.GivesUp(b.Count):
 		it.found = append(it.found, reason.GivenUp(b.Count, b.Code))
+	case resource.Sub(b.Until, p.Now) > resource.Mul(2*second, it.line.queue.Backoff.Longest()):
+		// No pause is that long: the clock that it was written by was ahead.
 	case b.Until > p.Now:
 		it.found = append(it.found, reason.TryingLater(b.Count, b.Until, b.Code))
 		p.wake(b.Until)

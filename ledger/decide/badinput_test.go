@@ -35,6 +35,12 @@ func TestAClockThatJumpsTakesNothingFromAnybody(t *testing.T) {
 			w.node("n1", 8)
 			w.job("a", 1, 1, func(j *demand.Job) { j.Arrival = demand.Arrival{Effective: start + years, Stamp: start + years} })
 		}, 0, []string{"a"}, map[string]string{}},
+		{"back, and a pause that it made endless ends at once", func(w *world) {
+			w.node("n1", 8)
+			w.job("a", 1, 1, func(j *demand.Job) {
+				j.Backoff = demand.Backoff{UID: j.UID, Count: 1, Until: start + years, Code: "placement timeout"}
+			})
+		}, 0, []string{"a"}, map[string]string{}},
 		{"back, and who was to run for a while is not displaced", func(w *world) {
 			w.node("n1", 8)
 			q := w.catalog.Queues["research"]

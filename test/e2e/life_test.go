@@ -183,6 +183,8 @@ func TestAJobThatIsAboutToEndHoldsItsQuotaUntilItsPodsAreGone(t *testing.T) {
 	must(t, s.Running(ctx, "succeeds", 2))
 	apply(t, ctx, s, job{name: "after-success", queue: "life", pods: 2, gpus: 2})
 	must(t, s.Waits(ctx, "after-success", "WaitingForQuota"))
+	out, err := s.Kubectl(ctx, "patch", "job", "succeeds", "--type=merge", "-p", `{"spec":{"parallelism":3,"completions":3}}`)
+	answer("a running Job does not grow to 3").check(t, out, err)
 	// Its second index begins anew, 10 s after it failed, so that the first one ends
 	// before.
 	kubectl(t, ctx, s, "delete", "pod", firstPod("succeeds", func(p corev1.Pod) bool {
