@@ -62,6 +62,18 @@ func (c ShadowConfigMaps) Read(ctx context.Context) (engine.Bundle, error) {
 	return bundle, err
 }
 
+// moved is the bundle as it is called once it is no shadow any more: people who
+// are told of a rule should not look for it where it soon is not.
+func (ShadowConfigMaps) moved(b engine.Bundle) engine.Bundle {
+	files := make(map[string][]byte, len(b.Files))
+	for name, content := range b.Files {
+		folder, file, _ := strings.Cut(name, "/")
+		files[strings.TrimSuffix(folder, ShadowSuffix)+"/"+file] = content
+	}
+	b.Files = files
+	return b
+}
+
 // Watch implements Source.
 func (c ShadowConfigMaps) Watch(ctx context.Context, changed func()) error {
 	informer, err := c.Of.Cache.GetInformer(ctx, &corev1.ConfigMap{})
@@ -169,6 +181,11 @@ func (r *Rollout) promote(ctx context.Context, digest string) (held string) {
 		}
 		if r.stuckAt(digest) {
 			return ""
+		}
+		if source, ok := r.Shadow.Source.(interface {
+			moved(engine.Bundle) engine.Bundle
+		}); ok {
+			bundle = source.moved(bundle)
 		}
 		r.Gates.begin(true, "")
 		revision, err := r.activate(ctx, bundle)

@@ -67,7 +67,7 @@ hold contains {"code": "a.example/Hm", "message": "x"} if to_number(input.worklo
 	if shadow == nil || shadow.Verdict != v1alpha1.VerdictShadow || shadow.Compared != 5 {
 		t.Fatalf("the shadow is shown as %+v", shadow)
 	}
-	want := []v1alpha1.DifferenceCount{{Kind: "deny", Count: 1}, {Kind: "error", Count: 1}, {Kind: "priority", Count: 2}}
+	want := []v1alpha1.DifferenceCount{{Kind: "deny", Count: 1, Jobs: 1}, {Kind: "error", Count: 1, Jobs: 1}, {Kind: "priority", Count: 2, Jobs: 2}}
 	if diff := cmp.Diff(want, shadow.Differences); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
@@ -145,7 +145,7 @@ func TestWhoDecidesNeverWaitsForASlowShadow(t *testing.T) {
 	s.Shadow.compare(t.Context(), <-s.Shadow.queue)
 	s.tellShadow()
 	shadow := s.status.want.Shadow
-	want := []v1alpha1.DifferenceCount{{Kind: "error", Count: 1}}
+	want := []v1alpha1.DifferenceCount{{Kind: "error", Count: 1, Jobs: 1}}
 	if diff := cmp.Diff(want, shadow.Differences); diff != "" {
 		t.Errorf("an evaluation that was cut off (-want +got):\n%s", diff)
 	}
@@ -175,6 +175,29 @@ func TestAShadowConfigMapReplacesTheOneThatItIsNamedAfter(t *testing.T) {
 	want := engine.Bundle{Source: "configmap base-shadow", Files: map[string][]byte{"base-shadow/data.yaml": []byte("a: 2\n"), "extra/data.yaml": []byte("b: 1\n")}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestARuleOfAPromotedShadowIsAtItsPlaceWithoutTheShadow(t *testing.T) {
+	store := cluster(t)
+	for _, one := range []*corev1.ConfigMap{configMap("policy", nil, goodData), configMap("policy"+ShadowSuffix, nil, goodData)} {
+		if strings.HasSuffix(one.Name, ShadowSuffix) {
+			one.Data["night.rego"] = "package holdshort.policy\n\ndeny contains {\"code\": \"a.example/No\", \"message\": \"no\"}\n"
+		}
+		if err := store.Create(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ := withShadow(t)
+	of := ConfigMaps{Cache: readCache{store: store}, Namespace: "ns", Names: []string{"policy"}}
+	s.Source, s.Shadow.Source = of, ShadowConfigMaps{Of: of}
+	s.step()
+	digest := statusOf(t, s.c).Shadow.Digest
+	s.spec(v1alpha1.PolicyRolloutSpec{Promote: v1alpha1.Digest(digest)})
+	s.want(digest, v1alpha1.VerdictAwaitingApproval)
+	reasons, err := s.Engine.Active().Deny(t.Context(), waiting(t, s.Engine.Active(), "one", "research", "").Input)
+	if err != nil || len(reasons) != 1 || reasons[0].RuleAt != "policy/night.rego:3" {
+		t.Errorf("denied by %+v, %v; want the rule at policy/night.rego:3", reasons, err)
 	}
 }
 

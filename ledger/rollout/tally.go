@@ -13,6 +13,9 @@ import (
 	"github.com/holdshort/holdshort/ledger/reason"
 )
 
+// jobsMax is how many Jobs of one kind of difference are told apart.
+const jobsMax = 10_000
+
 // latestMax is how many differences are listed.
 const latestMax = 20
 
@@ -31,7 +34,8 @@ type tally struct {
 	count   int64
 	lost    int64
 	kinds   map[string]int64
-	latest  []v1alpha1.Difference // the newest first
+	jobs    map[string]map[string]bool // of each kind, namespace/name
+	latest  []v1alpha1.Difference      // the newest first
 	changed bool
 	failing string // the shadow whose catalog failed the last time,
 	failure string // and how
@@ -39,7 +43,7 @@ type tally struct {
 
 func newTally(now func() time.Time, registry prometheus.Registerer) (*tally, error) {
 	t := &tally{
-		now: now, kinds: map[string]int64{},
+		now: now, kinds: map[string]int64{}, jobs: map[string]map[string]bool{},
 		compared: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "holdshort_policy_shadow_compared_total", Help: "Decisions that the shadow policy was asked about, too."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
@@ -70,6 +74,7 @@ func (t *tally) begin(of pair) {
 	if t.of != of {
 		t.of, t.count, t.lost, t.latest = of, 0, 0, nil
 		clear(t.kinds)
+		clear(t.jobs)
 	}
 }
 
@@ -83,6 +88,12 @@ func (t *tally) add(of pair, job string, found []difference) {
 	for _, d := range found {
 		t.difference.WithLabelValues(d.kind).Inc()
 		t.kinds[d.kind]++
+		if t.jobs[d.kind] == nil {
+			t.jobs[d.kind] = map[string]bool{}
+		}
+		if len(t.jobs[d.kind]) < jobsMax {
+			t.jobs[d.kind][job] = true
+		}
 		t.list(v1alpha1.Difference{Time: metav1.NewTime(t.now()), Kind: d.kind, Job: job,
 			Active: reason.Note(d.active), Shadow: reason.Note(d.shadow)})
 	}
@@ -126,7 +137,7 @@ func (t *tally) tell(of pair, status *v1alpha1.ShadowStatus) (news bool) {
 	news, t.changed = failed || t.changed, false
 	status.Compared, status.Dropped, status.Differences = t.count, t.lost, nil
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
-		status.Differences = append(status.Differences, v1alpha1.DifferenceCount{Kind: kind, Count: t.kinds[kind]})
+		status.Differences = append(status.Differences, v1alpha1.DifferenceCount{Kind: kind, Count: t.kinds[kind], Jobs: int64(len(t.jobs[kind]))})
 	}
 	status.Latest = slices.Clone(t.latest)
 	return news

@@ -35,11 +35,13 @@ type Difference struct {
 
 // Report is what a replay found.
 type Report struct {
-	Revision string         `json:"revision"`
-	Records  int            `json:"records"`
-	Same     int            `json:"same"`
-	Changed  int            `json:"changed"`
-	Kinds    map[string]int `json:"kinds"`
+	Revision string `json:"revision"`
+	Records  int    `json:"records"`
+	Same     int    `json:"same"`
+	Changed  int    `json:"changed"`
+	// Jobs are how many of them the changed ones are about.
+	Jobs  int            `json:"jobs"`
+	Kinds map[string]int `json:"kinds"`
 	// Skipped are records that can't be asked again, by cause.
 	Skipped map[string]int `json:"skipped"`
 	// Untried are entrypoints for which the policy has rules of its own, and that
@@ -48,11 +50,12 @@ type Report struct {
 	Differences []Difference `json:"differences"`
 
 	given given
+	jobs  map[string]bool
 }
 
 // Run asks a policy what the records say another one was asked.
 func Run(ctx context.Context, records io.Reader, policy *engine.Revision) (*Report, error) {
-	report := &Report{Revision: policy.Digest(), Kinds: map[string]int{}, Skipped: map[string]int{}, Differences: []Difference{}, given: given{}}
+	report := &Report{Revision: policy.Digest(), Kinds: map[string]int{}, Skipped: map[string]int{}, Differences: []Difference{}, given: given{}, jobs: map[string]bool{}}
 	asked := map[string]bool{}
 	err := record.Read(records, func(r record.Record) error {
 		asked[entrypointOf(r)] = true
@@ -111,6 +114,10 @@ func (report *Report) add(ctx context.Context, r record.Record, policy *engine.R
 		return nil
 	}
 	report.Changed++
+	if w := r.Holdshort.Workload; w != nil {
+		report.jobs[w.Namespace+"/"+w.Name] = true // the webhook knows no UID yet
+		report.Jobs = len(report.jobs)
+	}
 	for _, kind := range kinds {
 		report.Kinds[kind]++
 	}

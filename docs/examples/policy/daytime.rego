@@ -2,7 +2,9 @@ package holdshort.policy
 
 import data.holdshort.lib
 
-# Big Jobs start in the evening, urgent ones at any time. Hours are UTC.
+# METADATA
+# title: Big Jobs start in the evening
+# description: Urgent ones start at any time. Hours are UTC.
 hold contains lib.reason_until("team.example/Daytime", message, evening_ns) if {
 	day := data.holdshort.config.custom.daytime
 	asked := lib.total("nvidia.com/gpu")

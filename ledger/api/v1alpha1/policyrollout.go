@@ -154,12 +154,16 @@ type ShadowStatus struct {
 	Latest []Difference `json:"latest,omitempty"`
 }
 
-// DifferenceCount counts the decisions that differ in one thing.
+// DifferenceCount counts the decisions that differ in one thing. A Job is decided
+// about more than once.
 type DifferenceCount struct {
 	// Kind: queue, priority, order, flavors, user, mutate, deny, warn, hold, or error if
 	// one of the two gave no answer.
 	Kind  string `json:"kind"`
 	Count int64  `json:"count"`
+	// Jobs that they are about, at most 10000.
+	// +optional
+	Jobs int64 `json:"jobs,omitempty"`
 }
 
 // Difference is one decision on which active and shadow disagree.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/cluster"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies/engine"
@@ -168,12 +170,11 @@ func (p Plugin) ask(ctx context.Context, want func(*v1alpha1.PolicyRolloutStatus
 	if err := client.AskRollout(ctx, seen, spec); err != nil {
 		return err
 	}
-	if digest == "" {
-		fmt.Fprintln(p.Streams.Out, "nothing is asked for any more: the source counts")
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
+	if digest == "" {
+		return p.undone(ctx, client, seen)
+	}
 	for {
 		if done(&seen.Status, digest) {
 			fmt.Fprintln(p.Streams.Out, engine.Short(digest)+" is "+standing(&seen.Status, digest))
@@ -195,4 +196,33 @@ func standing(s *v1alpha1.PolicyRolloutStatus, digest string) string {
 		return "in force"
 	}
 	return "discarded"
+}
+
+// undone says what follows from asking for nothing any more: the source counts,
+// and what it says may still need somebody's word.
+func (p Plugin) undone(ctx context.Context, client *cluster.Client, was *v1alpha1.PolicyRollout) error {
+	seen := was
+	for asked := meta.FindStatusCondition(was.Status.Conditions, followed); asked != nil; {
+		select {
+		case <-ctx.Done():
+			return failure.New("kubectl holdshort policy status", "nothing is asked for any more, and the manager has not answered yet")
+		case <-time.After(answerPoll):
+		}
+		if now, err := client.Rollout(ctx); err == nil {
+			seen = now
+			asked = meta.FindStatusCondition(now.Status.Conditions, followed)
+		}
+	}
+	text := "nothing is asked for any more: the source counts, and what it says is in force"
+	if c := seen.Status.Candidate; c != nil {
+		text = fmt.Sprintf("nothing is asked for any more: the source counts, and what it says is %s", c.Verdict)
+		if c.Reason != "" {
+			text += ": " + c.Reason
+		}
+		if c.Verdict == v1alpha1.VerdictAwaitingApproval {
+			text += ". Try: kubectl holdshort policy approve " + engine.Short(c.Digest)
+		}
+	}
+	fmt.Fprintln(p.Streams.Out, text)
+	return nil
 }

@@ -118,7 +118,11 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 	if f.strict {
 		// That a signature was not checked is the command's doing, not the policy's.
 		unchecked := func(w engine.Problem) bool { return w.Code == engine.CodeSignature }
-		verdict.Problems = slices.Concat(verdict.Problems, slices.DeleteFunc(slices.Clone(verdict.Warnings), unchecked))
+		strict := slices.DeleteFunc(slices.Clone(verdict.Warnings), unchecked)
+		if f.format == render.FormatText {
+			strict = withCodes(strict, "")
+		}
+		verdict.Problems = slices.Concat(verdict.Problems, strict)
 		verdict.Warnings = slices.DeleteFunc(verdict.Warnings, func(w engine.Problem) bool { return !unchecked(w) })
 	}
 	return p.printCheck(dir, bundle, verdict, f)
@@ -142,7 +146,7 @@ func (p Plugin) printCheck(dir string, bundle engine.Bundle, verdict *author.Ver
 		}
 	} else {
 		printProblems(p.Streams.Out, verdict.Problems)
-		printProblems(p.Streams.Out, asWarnings(verdict.Warnings))
+		printProblems(p.Streams.Out, withCodes(verdict.Warnings, "warning: "))
 	}
 	if !ok {
 		return failure.New("each Try above; the policy in force stays as it is until then",

@@ -37,11 +37,12 @@ func printProblems(w io.Writer, found []engine.Problem) {
 	}
 }
 
-// asWarnings marks what does not keep a policy from being put into force.
-func asWarnings(found []engine.Problem) []engine.Problem {
+// withCodes adds the codes, by which a lint can be looked up. A prefix marks what
+// does not keep a policy from being put into force.
+func withCodes(found []engine.Problem, prefix string) []engine.Problem {
 	marked := make([]engine.Problem, len(found))
 	for i, p := range found {
-		p.Message = "warning: " + p.Message + " (" + p.Code + ")"
+		p.Message = prefix + p.Message + " (" + p.Code + ")"
 		marked[i] = p
 	}
 	return marked

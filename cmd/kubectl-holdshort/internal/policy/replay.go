@@ -101,7 +101,11 @@ func recordsFailure(err error, name string) error {
 
 func printReplay(out io.Writer, found *replay.Report) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %d the same, %d would be others\n", counted(found.Records, "record"), found.Same, found.Changed)
+	fmt.Fprintf(&text, "%s: %d the same, %d would be others", counted(found.Records, "record"), found.Same, found.Changed)
+	if found.Jobs > 0 { // a Job is asked about more than once
+		fmt.Fprintf(&text, ", about %s", counted(found.Jobs, "Job"))
+	}
+	text.WriteByte('\n')
 	for _, kind := range slices.Sorted(maps.Keys(found.Kinds)) {
 		fmt.Fprintf(&text, "  %d × %s\n", found.Kinds[kind], kind)
 	}
@@ -111,15 +115,34 @@ func printReplay(out io.Writer, found *replay.Report) error {
 	for _, entrypoint := range found.Untried {
 		fmt.Fprintf(&text, "  no record is about %s, so what the policy's rules for it would say does not show\n", entrypoint)
 	}
-	for _, d := range found.Differences[:min(len(found.Differences), differencesShown)] {
-		fmt.Fprintf(&text, "\n%s%s: %s\n", d.Entrypoint, aboutWhom(d.Workload), strings.Join(d.Kinds, ", "))
-		fmt.Fprintf(&text, "  before  %s\n  now     %s\n", inOneLine(d.Before), inOneLine(d.After))
+	blocks, times := folded(found.Differences)
+	for _, block := range blocks[:min(len(blocks), differencesShown)] {
+		head, rest, _ := strings.Cut(block, "\n")
+		if n := times[block]; n > 1 {
+			head += fmt.Sprintf(" (%d times)", n)
+		}
+		fmt.Fprintf(&text, "\n%s\n%s", head, rest)
 	}
-	if more := len(found.Differences) - differencesShown; more > 0 {
+	if more := len(blocks) - differencesShown; more > 0 {
 		fmt.Fprintf(&text, "\n%d more; -o json has all of them\n", more)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+// folded are the differences as they are printed, each once, and how often they
+// were found.
+func folded(differences []replay.Difference) (blocks []string, times map[string]int) {
+	times = map[string]int{}
+	for _, d := range differences {
+		block := fmt.Sprintf("%s%s: %s\n  before  %s\n  now     %s\n",
+			d.Entrypoint, aboutWhom(d.Workload), strings.Join(d.Kinds, ", "), inOneLine(d.Before), inOneLine(d.After))
+		if times[block] == 0 {
+			blocks = append(blocks, block)
+		}
+		times[block]++
+	}
+	return blocks, times
 }
 
 func aboutWhom(w *record.Workload) string {

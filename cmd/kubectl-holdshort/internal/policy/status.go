@@ -147,7 +147,7 @@ func (p printer) shadow(s *v1alpha1.ShadowStatus, active *v1alpha1.Revision) {
 	}
 	p.line("           %s compared, %d dropped", counted(int(s.Compared), "decision"), s.Dropped)
 	for _, d := range s.Differences {
-		p.line("             %s: %d differ", d.Kind, d.Count)
+		p.line("             %s: %s, about %s", d.Kind, counted(int(d.Count), "other answer"), counted(int(d.Jobs), "Job")) // one is decided about more than once
 	}
 	for _, d := range s.Latest {
 		p.line("             %s: %s", d.Job, d.Kind)

@@ -31,7 +31,7 @@ func TestTheStatusIsForPeople(t *testing.T) {
 		Reason: "revision " + active.Digest[:12] + " stays in force",
 		Errors: []v1alpha1.PolicyProblem{{At: "source", Message: "fetching https://policy.example/bundle.tar.gz: the server answers 404 Not Found. Try: check the path in the URL"}}}
 	shadow := &v1alpha1.ShadowStatus{Revision: v1alpha1.Revision{Digest: strings.Repeat("c3", 32), Source: "configmap holdshort-policy-shadow", Time: since(1), Verdict: v1alpha1.VerdictShadow},
-		Compared: 9, Differences: []v1alpha1.DifferenceCount{{Kind: "deny", Count: 1}},
+		Compared: 9, Differences: []v1alpha1.DifferenceCount{{Kind: "deny", Count: 6, Jobs: 2}},
 		Latest: []v1alpha1.Difference{{Kind: "deny", Job: "lab/one", Active: "nothing", Shadow: "team.example/No: no"}}}
 	previous := &v1alpha1.Revision{Digest: strings.Repeat("d4", 32), Source: "configmap holdshort-policy", Time: since(900), Verdict: v1alpha1.VerdictActive, Reads: active.Reads}
 	asked := []metav1.Condition{{Type: followed, Message: "revision " + active.Digest[:12] + " is pinned"}}
