@@ -22,7 +22,7 @@ func watched(t *rapid.T, w sim.World, look func(sim.Moment)) *sim.Log {
 	w.Observe = look
 	log, err := sim.Run(w)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, tail(log))
+		t.Fatalf("%v\n%s\n%s", err, tail(log), show(w))
 	}
 	return log
 }
