@@ -31,6 +31,7 @@ type wanted struct {
 	instant     bool // nothing takes time but what pods do
 	outside     bool // nodes, policy, priorities change, and Jobs are deleted
 	bigMachines bool // quota is all that there can be too little of
+	preempts    bool // every queue lets the more important displace others
 }
 
 func pick[T any](t *rapid.T, what string, of ...T) T { return rapid.SampledFrom(of).Draw(t, what) }
@@ -67,6 +68,7 @@ func drawWorld(t *rapid.T, want wanted) sim.World {
 		w.Changes = append(w.Changes, sim.Change{At: start + rapid.Int64Range(0, 60).Draw(t, "arrives")*second, Arrive: job})
 	}
 	if want.outside {
+		w.Until = start + 3600*second // whose machines are gone for good tries again for ever
 		for range rapid.IntRange(0, 6).Draw(t, "changes") {
 			w.Changes = append(w.Changes, drawChange(t, want))
 		}
@@ -145,7 +147,9 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 		WhenCanPreempt: pick(t, "when can preempt", policies.TryNextFlavor, policies.MayStopSearch),
 		Preference:     pick(t, "preference", policies.BorrowingOverPreemption, policies.PreemptionOverBorrowing),
 	}
-	if !want.noPreempt {
+	if want.preempts {
+		q.Preemption.WithinQueue = policies.VictimsLowerPriority
+	} else if !want.noPreempt {
 		q.Preemption = policies.Preemption{
 			WithinQueue:         pick(t, "within queue", policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsLowerOrNewerEqual),
 			ReclaimWithinCohort: pick(t, "reclaim", policies.VictimsNever, policies.VictimsLowerPriority, policies.VictimsAny),
