@@ -119,7 +119,7 @@ func TestSafetyNoThrash(t *testing.T) {
 // priority or of what is whose own, nobody could have stayed.
 func TestSafetyMinimalVictims(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, wanted{queues: 2, jobs: 12, oneFlavor: true, noMinCount: true, preempts: true})
+		w := drawWorld(t, wanted{queues: 1, jobs: 16, oneFlavor: true, noCohort: true, noMinCount: true, preempts: true})
 		w.Catalog.FairSharing.Enabled = false
 		story := newStory(w)
 		watched(t, w, func(m sim.Moment) {
