@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/sim"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -206,32 +207,33 @@ func TestSafetyDeterminism(t *testing.T) {
 }
 
 // TestSafetySettled: what a plan does gives no reason to plan anything else. Only
-// those start at once for whom others were taken back that had no pods yet; and
-// whoever starts on room that was kept for it may have to make room in turn for one
-// that came meanwhile and ranks before it.
+// those start at once whose room was being made, by Jobs that turn out to have had no
+// pods anywhere. And one that starts may make room at once for one that ranks before
+// it and was looked at after it: within a plan, nobody displaces whom it lets go.
 func TestSafetySettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, wanted{queues: 4, jobs: 12, outside: true})
 		w.Delays.Write = 0
 		story := newStory(w)
-		promised, kept := map[string]bool{}, map[string]bool{}
+		making, fresh := map[string]bool{}, map[string]bool{} // for whom there is, and who started now
 		watched(t, w, func(m sim.Moment) {
 			story.plan(m)
 			if m.Round == 1 {
-				clear(kept)
+				clear(fresh)
 			}
 			for _, a := range m.Plan.Admit {
-				if kept[a.Job.UID] = promised[a.Job.UID]; m.Round > 1 && !promised[a.Job.UID] {
+				if fresh[a.Job.UID] = true; m.Round > 1 && !making[a.Job.UID] {
 					t.Fatalf("plan %d of a moment still starts %s\n%s", m.Round, a.Job.UID, story)
 				}
 			}
 			for _, s := range m.Plan.Suspend {
-				if s.Preempted == nil {
-					continue // its pods did not run in time
-				}
-				if promised[s.Preempted.By] = true; m.Round > 1 && !kept[s.Job.UID] {
+				if m.Round > 1 && s.Preempted != nil && !fresh[s.Job.UID] {
 					t.Fatalf("plan %d of a moment still takes back %s\n%s", m.Round, s.Job.UID, story)
 				}
+			}
+			clear(making)
+			for _, w := range m.Plan.Waiting {
+				making[w.UID] = w.Reason.Code == reason.MakingRoom
 			}
 		})
 	})

@@ -25,6 +25,17 @@ const rolloutPolicy = `holdshort:
           gpu: {nvidia.com/gpu: %s}
 `
 
+// rolloutScenario expects of a quota of 6 what 7 would do.
+const rolloutScenario = `nodes: [{name: gpu, has: {nvidia.com/gpu: 8}}]
+namespaces: {roll: {}}
+jobs:
+  - {name: six, queue: roll, pods: 6, requests: {nvidia.com/gpu: 1}, runs: 1h}
+  - {name: seven, queue: roll, pods: 7, requests: {nvidia.com/gpu: 1}, runs: 1h}
+expect:
+  - {job: seven, startsBy: 2h}
+  - {job: six, startsBy: 0s}
+`
+
 // candidateBecomes waits for a verdict on the newest policy, and returns its digest.
 func candidateBecomes(t *testing.T, ctx context.Context, env *stories.Env, verdict string) string {
 	t.Helper()
@@ -60,6 +71,13 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 		candidateBecomes(t, ctx, s.Env, "Rejected")
 		if ok, got := rolloutSays(ctx, s.Env, "{.status.candidate.errors}", "quota_test.rego:3"); !ok || !strings.Contains(got, "test_never") {
 			t.Errorf("the errors are %s, want test_never at quota_test.rego:3", got)
+		}
+	})
+	t.Run("so does a scenario in which something else happens than it says", func(t *testing.T) {
+		must(t, s.SetPolicy(ctx, map[string]string{"data.yaml": fmt.Sprintf(rolloutPolicy, "6"), "six.scenario.yaml": rolloutScenario}))
+		candidateBecomes(t, ctx, s.Env, "Rejected")
+		if ok, got := rolloutSays(ctx, s.Env, "{.status.candidate.errors}", "six.scenario.yaml:7"); !ok || !strings.Contains(got, "seven starts by 2h") {
+			t.Errorf("the errors are %s, want the Job seven at six.scenario.yaml:7", got)
 		}
 	})
 	t.Run("one that would deny the Job that waits needs approval of its own content", func(t *testing.T) {

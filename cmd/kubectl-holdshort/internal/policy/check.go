@@ -15,8 +15,10 @@ import (
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/failure"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/render"
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/ledger/scenario"
 	"github.com/holdshort/holdshort/policies/engine"
 	"github.com/holdshort/holdshort/policies/engine/author"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // policyCheck is what -o json shows.
@@ -107,6 +109,9 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 		if verdict, err = author.CheckSigned(ctx, bundle, keys); err != nil {
 			return err
 		}
+		if err := play(ctx, bundle, verdict); err != nil {
+			return err
+		}
 	}
 	if f.cluster && verdict.Revision != nil {
 		found, err := p.compareWithNodes(ctx, bundle, verdict.Revision)
@@ -126,6 +131,21 @@ func (p Plugin) runCheck(ctx context.Context, dir string, f checkFlags) error {
 		verdict.Warnings = slices.DeleteFunc(verdict.Warnings, func(w engine.Problem) bool { return !unchecked(w) })
 	}
 	return p.printCheck(dir, bundle, verdict, f)
+}
+
+// play adds what becomes of the scenarios of a policy that compiles.
+func play(ctx context.Context, bundle engine.Bundle, verdict *author.Verdict) error {
+	if verdict.Revision == nil {
+		return nil
+	}
+	results, err := scenario.Run(ctx, bundle, scenario.Options{Within: scenariosWithin})
+	if err != nil {
+		return err
+	}
+	played := &testrun.Report{Results: results}
+	verdict.Report.Results = append(verdict.Report.Results, results...)
+	verdict.Problems = append(verdict.Problems, played.Failures()...)
+	return nil
 }
 
 func (p Plugin) printCheck(dir string, bundle engine.Bundle, verdict *author.Verdict, f checkFlags) error {
