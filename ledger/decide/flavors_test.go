@@ -213,3 +213,22 @@ func TestTolerationsThatPodsHaveAreNotAddedAgain(t *testing.T) {
 		})
 	}
 }
+
+// Whoever was first took some of what another was to get: that one gets what is left
+// there, and is not told that the flavors after it don't do.
+func TestWhoWasNotFirstLooksAtTheSameFlavorAgain(t *testing.T) {
+	w := twoKinds(t)
+	q := w.catalog.Queues["research"]
+	q.Quota = map[string]map[string]policies.Limit{"h100": {gpu: {Nominal: 4}}, "a100": {gpu: {Nominal: 0}}}
+	w.catalog.Queues["research"], w.catalog.Queues["other"] = q, q
+	w.node("n1", 5, labels("kind", "h100"))
+	w.job("first", 2, 1, in("other"))
+	w.job("partly", 4, 1, func(j *demand.Job) { j.PodSets[0].MinCount = 2 })
+	got := w.plan()
+	if diff := cmp.Diff([]string{"first", "partly"}, started(got)); diff != "" {
+		t.Fatalf("who starts (-want +got):\n%s%v", diff, said(got))
+	}
+	if n := got.Admit[1].Reservation.PodSets[0].Count; n != 3 {
+		t.Errorf("it starts with %d pods, want the 3 that there is room for", n)
+	}
+}

@@ -41,7 +41,7 @@ func (p *planner) settle(entries []*entry) {
 		return
 	}
 	for _, e := range entries {
-		if e.line.stopped != e.item && !e.skipped || e.skipped && e.item.tried.pending() {
+		if e.line.stopped != e.item && !e.skipped || e.skipped && (e.item.tried.pending() || e.item.from.pending()) {
 			return
 		}
 	}
@@ -297,7 +297,7 @@ func (p *planner) giveBack() {
 // waits for it. One whose pod sets have flavors left to be tried together comes
 // again in the next round.
 func (p *planner) park(it *item) {
-	if it.tried.pending() && it.resumed <= it.class.offers() {
+	if again := it.tried.pending() || !p.OneRound && it.from.pending(); again && it.resumed <= it.class.offers() {
 		it.resumed++
 		it.skipped = true
 		return
