@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +59,48 @@ func TestRulesInTheGuideLoad(t *testing.T) {
 		if _, err := engine.Compile(t.Context(), bundle, engine.Options{}); err != nil {
 			t.Errorf("a rule of docs/policy.md is refused: %v\n%s", err, rule)
 		}
+	}
+}
+
+// TestTheFactOfANamespaceReachesAHold has the guide's recipe give a Job its tier,
+// and hold it by day for what it was given.
+func TestTheFactOfANamespaceReachesAHold(t *testing.T) {
+	_, block, found := strings.Cut(read(t, "docs/policy.md"), "`hold` does not see the namespace.")
+	_, block, fenced := strings.Cut(block, "```rego\n")
+	rule, _, _ := strings.Cut(block, "```")
+	if !found || !fenced {
+		t.Fatal("the recipe is not in docs/policy.md")
+	}
+	bundle := engine.Bundle{Source: "guide", Files: map[string][]byte{
+		"data.yaml": []byte(read(t, "docs/examples/policy/data.yaml")), "tier.rego": []byte(rule)}}
+	revision, err := engine.Compile(t.Context(), bundle, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon, night := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), time.Date(2026, 3, 2, 22, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		labels map[string]string
+		at     time.Time
+		held   bool
+	}{
+		"gold by day":   {map[string]string{"tier": "gold"}, noon, false},
+		"silver by day": {map[string]string{"tier": "silver"}, noon, true},
+		"none by day":   {nil, noon, true},
+		"none at night": {nil, night, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			workload := &policies.Workload{Queue: "research", Labels: map[string]string{"team.example/tier": "gold"}} // as its user would like it
+			given, err := revision.Mutate(t.Context(), &policies.Input{Workload: workload, Namespace: &policies.Namespace{Name: "research", Labels: c.labels}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(workload.Labels, given.Labels)
+			reasons, err := revision.Hold(t.Context(), &policies.Input{Workload: workload,
+				Verdict: &policies.VerdictInput{Queue: "research"}, NowNS: c.at.UnixNano()})
+			if err != nil || (len(reasons) > 0) != c.held {
+				t.Errorf("held by %+v, %v, given %v; want held: %t", reasons, err, given.Labels, c.held)
+			}
+		})
 	}
 }
 
