@@ -206,7 +206,6 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		Snapshot:   l.book.Snapshot(),
 		Verdicts:   l.standing.verdicts,
 		Namespaces: l.world.labels,
-		Held:       l.heldQueues(),
 		Holds:      maps.Clone(l.standing.holds), // a "yes" that is added counts for this round only
 		Busy:       l.standing.busy,
 		Since:      l.since.UnixNano(),
@@ -214,6 +213,7 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		Limit:      max(1, inFlightMax-len(l.standing.busy)),
 		Survey:     len(l.asked) > 0,
 	}
+	in.Held, in.Drained = l.heldQueues()
 	if revision != nil {
 		// Of whom hold is not asked has a standing answer.
 		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), true

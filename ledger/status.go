@@ -108,7 +108,7 @@ func (l *Loop) dropQueues(plan decide.Result, now time.Time) {
 	for name, queue := range l.world.queues {
 		known := slices.ContainsFunc(plan.Queues, func(q decide.QueueState) bool { return q.Name == name })
 		p := l.published[name]
-		if known || queue.Spec.Hold == v1alpha1.HoldStart || p != nil && now.Sub(p.at) < statusEvery {
+		if known || queue.Spec.Hold.Holds() || p != nil && now.Sub(p.at) < statusEvery {
 			continue
 		}
 		l.published[name] = &published{at: now}

@@ -260,12 +260,16 @@ func policyReason(code reason.Code, said []policies.Reason) *reason.Reason {
 	return answer.No(code, said)
 }
 
-func (l *Loop) heldQueues() map[string]bool {
-	held := map[string]bool{}
+// heldQueues is the queues that an operator holds, and which of them are drained.
+func (l *Loop) heldQueues() (held, drained map[string]bool) {
+	held, drained = map[string]bool{}, map[string]bool{}
 	for name, queue := range l.world.queues {
-		if queue.Spec.Hold == v1alpha1.HoldStart {
+		if queue.Spec.Hold.Holds() {
 			held[name] = true
 		}
+		if queue.Spec.Hold == v1alpha1.HoldDrain {
+			drained[name] = true
+		}
 	}
-	return held
+	return held, drained
 }

@@ -17,7 +17,8 @@ type planner struct {
 	classes  map[classKey]*class
 	accepts  map[[2]string]bool
 	running  map[quota.NodeID][]*victim
-	evicted  []*victim // in this round
+	evicted  []*victim       // in this round
+	back     map[string]bool // UIDs of those that are taken back for no other Job
 	leaving  leaving
 	sharers  map[sharer][]reason.Borrower
 	keptFor  []lent // in the last round that kept anything
@@ -36,6 +37,7 @@ func Plan(in Input) Result {
 	p := &planner{
 		Input: in, lines: map[string]*line{},
 		classes: map[classKey]*class{}, accepts: map[[2]string]bool{}, running: map[quota.NodeID][]*victim{},
+		back: map[string]bool{},
 	}
 	p.takeBack()
 	p.machines = newMachines(in.Snapshot, in.Catalog)

@@ -185,8 +185,11 @@ func (p *planner) judgeInQueue(it *item) {
 	if !p.accepted(it.line, j.Namespace) {
 		it.found = append(it.found, reason.NotAccepted(it.line.name, j.Namespace))
 	}
-	if p.Held[it.line.name] {
-		it.found = append(it.found, reason.OperatorHolds(it.line.name))
+	switch name := it.line.name; {
+	case p.Drained[name]:
+		it.found = append(it.found, reason.OperatorDrains(name))
+	case p.Held[name]:
+		it.found = append(it.found, reason.OperatorHolds(name))
 	}
 	if j.Problem == nil && pods(j) <= 0 {
 		it.found = append(it.found, reason.NoPods())

@@ -26,6 +26,8 @@ type Input struct {
 	Namespaces map[string]map[string]string
 	// Held are the queues that an operator holds.
 	Held map[string]bool
+	// Drained are those of them that nothing is to run in either.
+	Drained map[string]bool
 	// Holds are the answers to earlier Asks, by Job UID.
 	Holds map[string]HoldAnswer
 	// AskHold: ask for what hold says of whom Holds has no answer.

@@ -1,6 +1,9 @@
 package decide
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
@@ -23,6 +26,7 @@ const (
 // that nobody let go, and gangs that were not placed, ready, or ready again in time.
 func (p *planner) takeBack() {
 	p.timeUp()
+	p.drain()
 	for _, e := range p.Snapshot.Watched() {
 		j := e.Job()
 		if p.Busy[j.UID] || j.Bypass {
@@ -33,10 +37,30 @@ func (p *planner) takeBack() {
 			p.suspend(j, reason.OwnerHolds(), forgiven(j))
 		case e.Reservation() == nil:
 			p.takeUnreserved(e)
-		default:
+		case !p.Drained[e.Reservation().Queue]:
 			p.timeOut(e)
 		}
 	}
+}
+
+// drain takes back what was admitted in queues that an operator wants empty,
+// whatever the policy protects. Nothing is held against those Jobs.
+func (p *planner) drain() {
+	for _, queue := range slices.Sorted(maps.Keys(p.Drained)) {
+		for _, e := range p.Snapshot.Running(queue) {
+			j := e.Job()
+			if !p.Drained[queue] || j == nil || !j.Admitted() || p.Busy[j.UID] || j.Bypass || j.HeldByOwner || p.outOfTime(e) {
+				continue
+			}
+			p.suspend(j, reason.OperatorDrains(queue), p.outlived(e))
+		}
+	}
+}
+
+// outOfTime tells whether timeUp takes a Job back.
+func (p *planner) outOfTime(e *book.Entry) bool {
+	at := e.TimeUpAt()
+	return at > 0 && at <= p.Now
 }
 
 // takeUnreserved: a Job that runs without a reservation is left alone and
@@ -63,8 +87,8 @@ func (p *planner) queueOf(j *demand.Job) string {
 
 func (p *planner) timeOut(e *book.Entry) {
 	r := e.Reservation()
-	if at := e.TimeUpAt(); at > 0 && at <= p.Now {
-		return // see timeUp
+	if p.outOfTime(e) {
+		return
 	}
 	var queue policies.Queue
 	if p.Catalog != nil {
@@ -97,5 +121,6 @@ func (p *planner) suspend(j *demand.Job, r reason.Reason, b *demand.Backoff) {
 	if b != nil {
 		r.Until = b.Until
 	}
+	p.back[j.UID] = true
 	p.res.Suspend = append(p.res.Suspend, effect.Suspend{Job: j, Reason: r, Backoff: b})
 }

@@ -121,7 +121,7 @@ func (p *planner) victimOf(e *book.Entry, n quota.NodeID) *victim {
 	outcome, judged := p.Verdicts[e.UID()]
 	verdict := outcome.Verdict
 	j := e.Job()
-	if !judged || j == nil || !j.Admitted() || p.Busy[j.UID] || j.Bypass || j.HeldByOwner {
+	if !judged || j == nil || !j.Admitted() || p.Busy[j.UID] || p.back[j.UID] || j.Bypass || j.HeldByOwner {
 		return nil
 	}
 	if verdict.Preemptible != nil && !*verdict.Preemptible {

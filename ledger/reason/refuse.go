@@ -29,6 +29,11 @@ func OperatorHolds(queue string) Reason {
 	return Reason{Code: QueueHeld, Message: fmt.Sprintf("queue %s is held by an operator (spec.hold of the Queue)", queue)}
 }
 
+// OperatorDrains is that the whole queue is stopped, and nothing is to run there.
+func OperatorDrains(queue string) Reason {
+	return Reason{Code: QueueHeld, Message: fmt.Sprintf("queue %s is held and drained by an operator (spec.hold of the Queue)", queue)}
+}
+
 // NoSuchQueue is a queue that the policy does not have.
 func NoSuchQueue(queue string, have []string) Reason {
 	if queue == "" {

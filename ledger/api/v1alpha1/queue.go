@@ -6,14 +6,18 @@ import (
 )
 
 // QueueHold is what an operator wants with a queue.
-// +kubebuilder:validation:Enum=None;Hold
+// +kubebuilder:validation:Enum=None;Hold;HoldAndDrain
 type QueueHold string
 
 // The values of QueueHold; empty means HoldNone.
 const (
 	HoldNone  QueueHold = "None"
-	HoldStart QueueHold = "Hold" // admit nothing new; what runs goes on
+	HoldStart QueueHold = "Hold"         // admit nothing new; what runs goes on
+	HoldDrain QueueHold = "HoldAndDrain" // and take back what runs
 )
+
+// Holds tells whether nothing new is admitted.
+func (h QueueHold) Holds() bool { return h == HoldStart || h == HoldDrain }
 
 // QueueSpec is what a person sets; everything else comes from the policy.
 type QueueSpec struct {

@@ -68,7 +68,10 @@ func (t Text) body(x report.JobExplanation) []line {
 	}
 	lines = append(lines, t.room(x)...)
 	lines = append(lines, t.holding(x)...)
-	if x.QueueHeld {
+	switch {
+	case x.QueueDrained:
+		lines = append(lines, line{"Queue", "an operator holds and drains it: nothing of " + x.Queue + " runs until its spec.hold is None"})
+	case x.QueueHeld:
 		lines = append(lines, line{"Queue", "an operator holds it: nothing of " + x.Queue + " starts until its spec.hold is None"})
 	}
 	lines = append(lines, t.admitted(x)...)

@@ -106,7 +106,10 @@ func reasonsOf(q report.Queue) string {
 }
 
 func holdOf(q report.Queue) string {
-	if q.Held {
+	switch {
+	case q.Drained:
+		return "HoldAndDrain"
+	case q.Held:
 		return "Hold"
 	}
 	return "None"

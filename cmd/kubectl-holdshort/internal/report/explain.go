@@ -86,7 +86,7 @@ func (x *JobExplanation) wait(e Evidence) {
 		return
 	}
 	x.Pending, x.InLine = e.Queue.Status.Pending, inLine(e.Queue)
-	x.QueueHeld = e.Queue.Spec.Hold == v1alpha1.HoldStart
+	x.QueueHeld, x.QueueDrained = e.Queue.Spec.Hold.Holds(), e.Queue.Spec.Hold == v1alpha1.HoldDrain
 	if x.WaitsForShare() {
 		x.holding(e, x.short(usage(e.Queue)))
 	}

@@ -33,7 +33,8 @@ func NewQueue(q *v1alpha1.Queue) Queue {
 		Usage:    usage(q),
 		Summary:  q.Status.Summary,
 		Reasons:  q.Status.Reasons,
-		Held:     q.Spec.Hold == v1alpha1.HoldStart,
+		Held:     q.Spec.Hold.Holds(),
+		Drained:  q.Spec.Hold == v1alpha1.HoldDrain,
 		Revision: q.Status.Revision,
 		Created:  q.CreationTimestamp.UTC(),
 	}

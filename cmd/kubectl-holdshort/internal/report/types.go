@@ -33,6 +33,7 @@ type Queue struct {
 	Head     *QueueHead       `json:"head,omitempty"`
 	Reasons  map[string]int64 `json:"reasons,omitempty"` // code → waiting Jobs
 	Held     bool             `json:"held"`
+	Drained  bool             `json:"drained,omitempty"` // nothing is to run there either
 	Revision string           `json:"revision,omitempty"`
 	Created  time.Time        `json:"created"`
 	Deleted  bool             `json:"deleted,omitempty"` // a watch saw it go
@@ -125,6 +126,8 @@ type JobExplanation struct {
 	InLine  int64  `json:"inLine,omitempty"`  // how many of them are in line
 	// QueueHeld: an operator keeps the queue from starting anything.
 	QueueHeld bool `json:"queueHeld,omitempty"`
+	// QueueDrained: and takes back what runs there.
+	QueueDrained bool `json:"queueDrained,omitempty"`
 	// Holding are Jobs of the queue that have what the reason is about, in all
 	// namespaces that may be read.
 	Holding []Holder `json:"holding,omitempty"`
