@@ -148,7 +148,7 @@ func (p *planner) end(n quota.NodeID, uses []use, sets []chosen) {
 // delays is the booking that an entry would be in the way of, nil if it would not:
 // one that ranks before it, that is not over by then, and that does not fit beside.
 func (p *planner) delays(e *entry) *booking {
-	over := e.item.endIf(p.Now)
+	over := e.endIf(p.Now)
 	for _, b := range p.bookings {
 		if b.head == e.item || p.compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
 			continue

@@ -167,12 +167,12 @@ func TestAJobThatIsAboutToEndHoldsItsQuotaUntilItsPodsAreGone(t *testing.T) {
 		t.Fatalf("%s has no such pod", name)
 		return ""
 	}
-	any := func(corev1.Pod) bool { return true }
+	whichever := func(corev1.Pod) bool { return true }
 	apply(t, ctx, s, job{name: "fails", queue: "life", pods: 4, gpus: 1, stop: "4s", spec: "  backoffLimit: 0\n"})
 	must(t, s.Running(ctx, "fails", 4))
 	apply(t, ctx, s, job{name: "after-failure", queue: "life", pods: 4, gpus: 1})
 	must(t, s.Waits(ctx, "after-failure", "WaitingForQuota"))
-	kubectl(t, ctx, s, "delete", "pod", firstPod("fails", any), "--wait=false")
+	kubectl(t, ctx, s, "delete", "pod", firstPod("fails", whichever), "--wait=false")
 	over(t, ctx, s, "fails", batchv1.JobFailureTarget, batchv1.JobFailed)
 	must(t, s.NoPods(ctx, "after-failure"))
 	must(t, s.Running(ctx, "after-failure", 4))
