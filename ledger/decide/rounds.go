@@ -41,7 +41,7 @@ func (p *planner) settle(entries []*entry) {
 		return
 	}
 	for _, e := range entries {
-		if e.line.stopped != e.item && !e.skipped || e.skipped && (e.item.tried.pending() || e.item.from.pending()) {
+		if e.line.stopped != e.item && !e.skipped || e.skipped && (e.item.tried.pending() || e.from.pending()) {
 			return
 		}
 	}

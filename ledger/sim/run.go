@@ -172,8 +172,8 @@ func (r *run) refresh() {
 	catalog, again := r.Rules.Catalog(r.now, func(flavors map[string]policies.Flavor) policies.CatalogCapacity {
 		return decide.Stock(r.book.Snapshot(), flavors)
 	})
-	if catalog != nil && catalog != r.World.Catalog {
-		r.World.Catalog = catalog
+	if catalog != nil && catalog != r.Catalog {
+		r.Catalog = catalog
 		r.book.SetIgnored(catalog.Resources.Ignored)
 	}
 	for _, uid := range sorted(r.jobs) {
@@ -186,7 +186,7 @@ func (r *run) refresh() {
 // plan asks the rules until the core has nothing left to ask.
 func (r *run) plan() (decide.Input, decide.Result) {
 	in := decide.Input{
-		Options: r.Options, Snapshot: r.book.Snapshot(), Catalog: r.World.Catalog, Revision: "sim", Namespaces: r.Namespaces,
+		Options: r.Options, Snapshot: r.book.Snapshot(), Catalog: r.Catalog, Revision: "sim", Namespaces: r.Namespaces,
 		Verdicts: r.verdicts, Holds: map[string]decide.HoldAnswer{}, AskHold: r.Rules.Hold != nil, Busy: r.busy, Now: r.now,
 		Since: r.log.Metrics.Began, Protects: map[decide.Displacement]decide.ProtectAnswer{}, AskProtect: r.Rules.Protect != nil,
 	}
