@@ -235,7 +235,7 @@ func TestAServerThatIsNotTheOneIsNotAsked(t *testing.T) {
 	server.stays(t, source, r, "an authority that is not ours", "certificate signed by unknown authority")
 	at(strings.Replace(other.URL, "127.0.0.1", "localhost", 1), other.ca)
 	server.stays(t, source, r, "another name", "x509: certificate is")
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	plain, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

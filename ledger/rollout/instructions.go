@@ -203,7 +203,7 @@ func (r *Rollout) keepPledge(ctx context.Context) error {
 	if !r.heard || r.pledge == r.pledged {
 		return nil
 	}
-	if err := r.Kept.SavePledge(ctx, r.pledge); err != nil {
+	if err := r.Kept.saveAsked(ctx, r.pledge); err != nil {
 		return err
 	}
 	r.pledged = r.pledge

@@ -77,8 +77,8 @@ func (r *Rollout) pledgeAgain(ctx context.Context, found *v1alpha1.PolicyRollout
 	return nil
 }
 
-// Pledge is the one that was saved last.
-func (k Kept) Pledge(ctx context.Context) (p pledge, err error) {
+// asked is the pledge that was saved last.
+func (k Kept) asked(ctx context.Context) (p pledge, err error) {
 	var kept corev1.ConfigMap
 	err = k.Client.Get(ctx, k.Name, &kept)
 	if apierrors.IsNotFound(err) {
@@ -97,8 +97,8 @@ func (k Kept) Pledge(ctx context.Context) (p pledge, err error) {
 	return p, nil
 }
 
-// SavePledge keeps it beside the bundle, so that it outlives the object.
-func (k Kept) SavePledge(ctx context.Context, p pledge) error {
+// saveAsked keeps it beside the bundle, so that it outlives the object.
+func (k Kept) saveAsked(ctx context.Context, p pledge) error {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.Name.Namespace, Name: k.Name.Name}}
 	err := k.Client.Get(ctx, k.Name, kept)
 	missing := apierrors.IsNotFound(err)

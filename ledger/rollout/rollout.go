@@ -145,7 +145,7 @@ func (r *Rollout) restore(ctx context.Context) error {
 	if r.restored {
 		return nil
 	}
-	asked, err := r.Kept.Pledge(ctx)
+	asked, err := r.Kept.asked(ctx)
 	if err := r.unlessSpoiled(err); err != nil {
 		return err
 	}

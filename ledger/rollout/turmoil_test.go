@@ -108,7 +108,8 @@ func (m *turmoil) asks(spec v1alpha1.PolicyRolloutSpec) {
 // something happens.
 func (m *turmoil) something() {
 	quota := 4 + m.random.IntN(5)
-	digest, what := m.digest[quota], ""
+	digest := m.digest[quota]
+	var what string
 	switch kind := m.random.IntN(12); kind {
 	case 0, 1:
 		what = fmt.Sprintf("the source says %d", min(quota, 7))
