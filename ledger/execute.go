@@ -29,7 +29,7 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 	for i := range plan.Admit {
 		l.admit(&plan.Admit[i])
 	}
-	next := l.tell(plan.Waiting, now)
+	next := l.tell(now)
 	for _, t := range l.refused {
 		next = min(next, t.notTill.Sub(now))
 	}
@@ -88,6 +88,7 @@ func (l *Loop) unstart(t *tracked) bool {
 // fly gives a Job to the writers; until they report, no other write is made.
 func (l *Loop) fly(t *tracked, write func(context.Context, *batchv1.Job) written) {
 	l.standing.busy[string(t.raw.UID)] = true
+	l.standing.touched[string(t.raw.UID)] = true
 	raw := t.raw
 	l.work <- func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -116,6 +117,7 @@ func (l *Loop) write(ctx context.Context) {
 func (l *Loop) observeWritten(w written) {
 	uid := string(w.uid)
 	delete(l.standing.busy, uid)
+	l.standing.touched[uid] = true
 	t := l.jobs[w.uid]
 	if t == nil { // deleted meanwhile
 		l.book.Forget(uid)
@@ -174,40 +176,75 @@ func (l *Loop) sayRefused(t *tracked, pause time.Duration, err error) {
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
 }
 
-// tell writes on Jobs why they wait: only when the code or the queue changed, and
-// the code has stood for a moment, a few a second, heads of queues first (the order of the plan).
-func (l *Loop) tell(waiting []decide.Waiting, now time.Time) time.Duration {
-	next := auditEvery
-	for i := range waiting {
-		w := &waiting[i]
-		t := l.jobs[types.UID(w.UID)]
-		if t == nil || t.job == nil {
-			continue
+// hear notes who waits for something new, and of which queues something is new.
+func (l *Loop) hear(plan *decide.Result) {
+	for _, uid := range plan.Changed {
+		if !l.telling[uid] {
+			l.telling[uid] = true
+			l.toTell = append(l.toTell, uid)
 		}
-		if t.waits != w.Reason.Code {
-			t.waits, t.waitsSince = w.Reason.Code, now
-		}
-		label := effect.StateOf(w.Reason.Code)
-		if l.standing.busy[string(t.raw.UID)] || l.unstart(t) || says(t.job, w, label) {
-			continue
-		}
-		if muted := t.mutedTill.Sub(now); muted > 0 {
-			next = min(next, muted)
-			continue
-		}
-		if stood := now.Sub(t.waitsSince); stood < explainAfter {
-			next = min(next, explainAfter-stood)
-			continue
-		}
-		if !l.explain.AllowN(now, 1) {
-			return min(next, time.Second/explainPerSecond)
-		}
-		e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
-		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
-			return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
-		})
 	}
+	for _, name := range plan.Stale {
+		l.toPublish[name] = true
+	}
+}
+
+// tell writes on Jobs why they wait: only when the code or the queue changed, and
+// the code has stood for a moment, a few a second, in the order in which it changed.
+func (l *Loop) tell(now time.Time) time.Duration {
+	next := auditEvery
+	later := l.toTell[:0]
+	for i, uid := range l.toTell {
+		wait, goOn := l.tellOne(uid, now)
+		if !goOn {
+			later = append(later, l.toTell[i:]...)
+			next = min(next, wait)
+			break
+		}
+		if wait > 0 {
+			later, next = append(later, uid), min(next, wait)
+		} else {
+			delete(l.telling, uid)
+		}
+	}
+	clear(l.toTell[len(later):])
+	l.toTell = later
 	return next
+}
+
+// tellOne returns how long until it is to be tried again, 0 if nothing is left to be
+// said, and false if nothing more can be said to anybody for the moment.
+func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
+	t := l.jobs[types.UID(uid)]
+	code, waits := l.planner.Code(uid)
+	if !waits || t == nil || t.job == nil {
+		return 0, true
+	}
+	if t.waits != code {
+		t.waits, t.waitsSince = code, now
+	}
+	if l.standing.busy[uid] || l.unstart(t) {
+		return auditEvery, true // the report of the writer comes before that
+	}
+	if muted := t.mutedTill.Sub(now); muted > 0 {
+		return muted, true
+	}
+	if stood := now.Sub(t.waitsSince); stood < explainAfter {
+		return explainAfter - stood, true
+	}
+	w, _ := l.planner.Why(uid)
+	label := effect.StateOf(w.Reason.Code)
+	if says(t.job, &w, label) {
+		return 0, true
+	}
+	if !l.explain.AllowN(now, 1) {
+		return time.Second / explainPerSecond, false
+	}
+	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
+	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
+	})
+	return auditEvery, true // until the Job says so
 }
 
 // says tells whether all that is to be said stands on the Job already.

@@ -48,6 +48,7 @@ type Loop struct {
 	Options
 	inbox     *inbox
 	book      *book.Book
+	planner   *decide.Planner
 	jobs      map[types.UID]*tracked
 	stale     map[types.UID]*tracked  // to be judged again
 	refused   map[types.UID]*tracked  // by the API server, not long ago
@@ -60,6 +61,9 @@ type Loop struct {
 	explain   *rate.Limiter
 	admitted  *rate.Limiter         // events only
 	published map[string]*published // by queue
+	toPublish map[string]bool       // queues whose status may have to be written
+	toTell    []string              // UIDs of Jobs that may have to be told why they wait
+	telling   map[string]bool       // the same
 	catalog   catalogState
 	beside    catalogState            // of the shadow
 	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
@@ -74,6 +78,8 @@ type standing struct {
 	verdicts map[string]decide.Outcome
 	of       string // the policies that this is of, the one in force and the shadow
 	holds    map[string]decide.HoldAnswer
+	noes     map[string]bool // holds that are a "no"
+	touched  map[string]bool // since the last plan
 	busy     map[string]bool // in the hands of the writers
 	spared   map[decide.Displacement]spared
 }
@@ -84,6 +90,7 @@ func New(o Options) *Loop {
 		Options: o,
 		inbox:   newInbox(),
 		book:    book.New(),
+		planner: decide.NewPlanner(),
 		jobs:    map[types.UID]*tracked{},
 		stale:   map[types.UID]*tracked{},
 		refused: map[types.UID]*tracked{},
@@ -93,6 +100,8 @@ func New(o Options) *Loop {
 		standing: standing{
 			verdicts: map[string]decide.Outcome{},
 			holds:    map[string]decide.HoldAnswer{},
+			noes:     map[string]bool{},
+			touched:  map[string]bool{},
 			busy:     map[string]bool{},
 			spared:   map[decide.Displacement]spared{},
 		},
@@ -102,6 +111,8 @@ func New(o Options) *Loop {
 		admitted:  rate.NewLimiter(admittedPerSecond, admittedBurst),
 		synced:    make(chan struct{}),
 		published: map[string]*published{},
+		toPublish: map[string]bool{},
+		telling:   map[string]bool{},
 	}
 }
 
@@ -180,7 +191,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	plan := l.plan(ctx, revision, started)
 	l.answer(&plan, started)
 	next := min(fresh, l.carryOut(plan, started))
-	next = min(next, l.publish(plan, started))
+	next = min(next, l.publish(started))
 	for _, till := range l.ghosts {
 		next = min(next, till.Sub(started))
 	}
@@ -192,7 +203,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	}
 	if n := len(plan.Admit) + len(plan.Suspend); n > 0 {
 		l.Log.V(1).Info("round", "admitted", len(plan.Admit), "suspended", len(plan.Suspend),
-			"waiting", len(plan.Waiting), "took", l.Now().Sub(started).String())
+			"took", l.Now().Sub(started).String())
 	}
 	return max(next, time.Millisecond)
 }
@@ -206,7 +217,7 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		Snapshot:   l.book.Snapshot(),
 		Verdicts:   l.standing.verdicts,
 		Namespaces: l.world.labels,
-		Holds:      maps.Clone(l.standing.holds), // a "yes" that is added counts for this round only
+		Holds:      l.standing.holds,
 		Busy:       l.standing.busy,
 		Since:      l.since.UnixNano(),
 		Now:        now.UnixNano(),
@@ -219,7 +230,14 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 		in.Catalog, in.Revision, in.AskHold = revision.Catalog(), revision.Digest(), true
 		in.AskProtect, in.Protects = revision.HasProtect(), l.protects(now)
 	}
-	plan := decide.Plan(in)
+	plan := l.planOnce(&in)
+	var yes []string // for this round only
+	defer func() {
+		for _, uid := range yes {
+			delete(l.standing.holds, uid)
+			l.standing.touched[uid] = true
+		}
+	}()
 	began := l.Now() // what judging took is no reason to ask nobody
 	for range asksMax {
 		if len(plan.Asks)+len(plan.AskProtect) == 0 {
@@ -229,20 +247,35 @@ func (l *Loop) plan(ctx context.Context, revision *engine.Revision, now time.Tim
 			if l.Now().Sub(began) > askBudget {
 				break // slow rules hold those they are about, not everybody
 			}
-			in.Holds[uid] = l.askHold(ctx, revision, uid, plan, now)
+			answer := l.askHold(ctx, revision, uid, plan, now)
+			if l.standing.touched[uid] = true; answer.Reason == nil || !l.standing.noes[uid] {
+				in.Holds[uid] = answer
+				yes = append(yes, uid)
+			}
 		}
 		for _, ask := range plan.AskProtect {
 			if l.Now().Sub(began) > askBudget {
 				break
 			}
 			in.Protects[ask.Displacement] = l.askProtect(ctx, revision, ask, now)
+			l.standing.touched[ask.Victim] = true
 		}
-		plan = decide.Plan(in)
+		plan = l.planOnce(&in)
 		if l.Now().Sub(began) > askBudget {
 			break
 		}
 	}
 	plan.More = plan.More || len(plan.Asks)+len(plan.AskProtect) > 0 // those stay held until they were asked about
+	return plan
+}
+
+// planOnce plans with what is known by now.
+func (l *Loop) planOnce(in *decide.Input) decide.Result {
+	in.Touched = slices.Collect(maps.Keys(l.standing.touched))
+	clear(l.standing.touched)
+	in.Snapshot = l.book.Snapshot()
+	plan := l.planner.Plan(*in)
+	l.hear(&plan)
 	return plan
 }
 

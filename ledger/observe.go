@@ -158,6 +158,9 @@ func (l *Loop) observeWorld(b batch) {
 	update(l.world.runtimeClasses, b.runtimeClasses)
 	update(l.world.priorityClasses, b.priorityClasses)
 	update(l.world.queues, b.queues)
+	for name := range b.queues {
+		l.toPublish[name] = true
+	}
 	stale := map[string]bool{} // namespaces
 	for name, lr := range b.limitRanges {
 		in := l.world.limitRanges[name.Namespace]

@@ -26,6 +26,7 @@ func (l *Loop) protects(now time.Time) map[decide.Displacement]decide.ProtectAns
 	for d, s := range l.standing.spared {
 		if s.of != l.revision() || !now.Before(s.till) {
 			delete(l.standing.spared, d)
+			l.standing.touched[d.Victim] = true
 			continue
 		}
 		answers[d] = decide.ProtectAnswer{Reason: s.why}

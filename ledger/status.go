@@ -33,31 +33,34 @@ type published struct {
 
 // publish writes the status of the queues that changed, each at most every two
 // seconds; it returns when the next one is due.
-func (l *Loop) publish(plan decide.Result, now time.Time) time.Duration {
+func (l *Loop) publish(now time.Time) time.Duration {
 	next := auditEvery
-	line := linesOf(plan)
-	for i := range plan.Queues {
-		state := &plan.Queues[i]
-		p := l.published[state.Name]
+	for _, name := range sortedKeys(l.toPublish) {
+		p := l.published[name]
 		if p == nil {
 			p = &published{}
-			if queue := l.world.queues[state.Name]; queue != nil {
+			if queue := l.world.queues[name]; queue != nil {
 				p.status = queue.Status
 			}
-			l.published[state.Name] = p
-		}
-		want := queueStatus(state, line[state.Name], l.revision(), p.status.Conditions)
-		if exists := l.world.queues[state.Name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
-			continue
+			l.published[name] = p
 		}
 		if wait := statusEvery - now.Sub(p.at); wait > 0 || p.writing {
 			next = min(next, max(wait, statusEvery/10))
 			continue
 		}
+		delete(l.toPublish, name)
+		state, there := l.planner.Queue(name)
+		if !there {
+			continue
+		}
+		want := queueStatus(&state, l.revision(), p.status.Conditions)
+		if exists := l.world.queues[name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
+			continue
+		}
 		p.at = now
-		l.writeQueue(state.Name, p, want)
+		l.writeQueue(name, p, want)
 	}
-	l.dropQueues(plan, now)
+	l.dropQueues(now)
 	return next
 }
 
@@ -85,6 +88,7 @@ func (l *Loop) observeQueueWritten(w queueWritten) {
 		return
 	}
 	p.writing = false
+	l.toPublish[w.name] = true // what changed meanwhile, and what was not written
 	if apierrors.IsConflict(w.err) || apierrors.IsAlreadyExists(w.err) {
 		return // somebody set its hold meanwhile; the next round writes on what it is now
 	}
@@ -101,14 +105,13 @@ func (l *Loop) observeQueueWritten(w queueWritten) {
 
 // dropQueues deletes the Queues that left the policy and that nothing is
 // charged to any more; one that an operator holds stays.
-func (l *Loop) dropQueues(plan decide.Result, now time.Time) {
+func (l *Loop) dropQueues(now time.Time) {
 	if l.Policy() == nil {
 		return // without a policy nobody knows what left it
 	}
 	for name, queue := range l.world.queues {
-		known := slices.ContainsFunc(plan.Queues, func(q decide.QueueState) bool { return q.Name == name })
 		p := l.published[name]
-		if known || queue.Spec.Hold.Holds() || p != nil && now.Sub(p.at) < statusEvery {
+		if l.planner.Has(name) || queue.Spec.Hold.Holds() || p != nil && now.Sub(p.at) < statusEvery {
 			continue
 		}
 		l.published[name] = &published{at: now}
@@ -120,35 +123,7 @@ func (l *Loop) dropQueues(plan decide.Result, now time.Time) {
 	}
 }
 
-// line is who waits in a queue.
-type line struct {
-	head    *v1alpha1.QueueHead
-	reasons map[string]int64
-}
-
-func linesOf(plan decide.Result) map[string]*line {
-	lines := map[string]*line{}
-	for _, w := range plan.Waiting {
-		if w.Queue == "" {
-			continue
-		}
-		in := lines[w.Queue]
-		if in == nil {
-			in = &line{reasons: map[string]int64{}}
-			lines[w.Queue] = in
-		}
-		in.reasons[string(w.Reason.Code)]++
-		if w.Rank == 1 {
-			namespace, name, _ := strings.Cut(w.Key, "/")
-			in.head = &v1alpha1.QueueHead{
-				Namespace: namespace, Name: name, Reason: string(w.Reason.Code), Message: w.Reason.Message,
-			}
-		}
-	}
-	return lines
-}
-
-func queueStatus(state *decide.QueueState, in *line, revision string, conditions []metav1.Condition) v1alpha1.QueueStatus {
+func queueStatus(state *decide.QueueState, revision string, conditions []metav1.Condition) v1alpha1.QueueStatus {
 	status := v1alpha1.QueueStatus{
 		Pending: int64(state.Pending), Admitted: int64(state.Admitted), Revision: revision,
 		Conditions: slices.Clone(conditions),
@@ -164,8 +139,15 @@ func queueStatus(state *decide.QueueState, in *line, revision string, conditions
 		summary = append(summary, summaryOf(row))
 	}
 	status.Summary = strings.Join(summary, ", ")
-	if in != nil {
-		status.Head, status.Reasons = in.head, in.reasons
+	if w := state.Head; w != nil {
+		namespace, name, _ := strings.Cut(w.Key, "/")
+		status.Head = &v1alpha1.QueueHead{Namespace: namespace, Name: name, Reason: string(w.Reason.Code), Message: w.Reason.Message}
+	}
+	if len(state.Reasons) > 0 {
+		status.Reasons = make(map[string]int64, len(state.Reasons))
+	}
+	for code, n := range state.Reasons {
+		status.Reasons[string(code)] = n
 	}
 	active := metav1.Condition{Type: conditionActive, Status: metav1.ConditionTrue, Reason: "InPolicy", Message: "the policy has this queue"}
 	if !state.InPolicy {

@@ -57,6 +57,7 @@ func (l *Loop) judgeInTime(ctx context.Context, revision *engine.Revision, uid t
 	if began.Sub(now) > judgeBudget {
 		if t.job != nil && !t.job.Admitted() {
 			delete(l.standing.verdicts, string(uid)) // what was said of another state lets nobody start
+			l.standing.touched[string(uid)] = true
 		}
 		return
 	}
@@ -70,9 +71,10 @@ func (l *Loop) judgeInTime(ctx context.Context, revision *engine.Revision, uid t
 
 func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid types.UID, t *tracked) {
 	key := string(uid)
+	l.standing.touched[key] = true
 	if l.jobs[uid] != t || t.job == nil || t.job.Finished || t.job.Deleting || revision == nil {
 		delete(l.standing.verdicts, key)
-		delete(l.standing.holds, key)
+		l.forgetHold(key)
 		return
 	}
 	l.mutate(ctx, revision, t)
@@ -82,7 +84,7 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 		t.verdictFrom.hold = "" // it reads the verdict
 	}
 	if from.hold != t.verdictFrom.hold {
-		delete(l.standing.holds, key)
+		l.forgetHold(key)
 		if !l.asksHold(revision, t) {
 			l.standing.holds[key] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
 		}
@@ -221,6 +223,7 @@ func (l *Loop) holdStands(t *tracked, why *reason.Reason, till time.Time) decide
 	}
 	answer := decide.HoldAnswer{Reason: why}
 	l.standing.holds[string(t.raw.UID)] = answer
+	l.standing.noes[string(t.raw.UID)] = true
 	return answer
 }
 
@@ -237,14 +240,17 @@ func noStands(revision *engine.Revision) time.Duration {
 
 // dropOldHolds forgets each "no" that stood long enough.
 func (l *Loop) dropOldHolds(now time.Time) {
-	for uid, answer := range l.standing.holds {
-		if answer.Reason == nil {
-			continue
-		}
+	for uid := range l.standing.noes {
 		if t := l.jobs[types.UID(uid)]; t == nil || !now.Before(t.heldTill) {
-			delete(l.standing.holds, uid)
+			l.forgetHold(uid)
 		}
 	}
+}
+
+func (l *Loop) forgetHold(uid string) {
+	delete(l.standing.holds, uid)
+	delete(l.standing.noes, uid)
+	l.standing.touched[uid] = true
 }
 
 // tooLate: the next time there may be an answer. Every other error is one of what

@@ -31,6 +31,7 @@ type Book struct {
 	now      int64    // as of the last Tick
 	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
 	lost     []*Entry // that came short of pods since then
+	journal  journal
 	key      []byte   // scratch
 	names    []string // scratch
 }
@@ -168,6 +169,7 @@ func (b *Book) entry(uid string) *Entry {
 func (b *Book) dropEmpty(e *Entry) {
 	if !e.orphans && e.observed == nil && e.assumed == nil && e.live == 0 {
 		b.unform(e)
+		b.journal.entries.add(e)
 		delete(b.entries, e.uid)
 	}
 }

@@ -180,3 +180,16 @@ func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 
 // Resources is every resource that a node or pod has named, sorted.
 func (s *Snapshot) Resources() []string { return s.b.nodes.Resources() }
+
+// Entry of a Job, nil if there is none.
+func (s *Snapshot) Entry(uid string) *Entry { return s.b.entries[uid] }
+
+// Keep holds on to a shape until Let.
+func (s *Snapshot) Keep(shape *fit.Shape) *fit.Shape { return s.b.nodes.Keep(shape) }
+
+// Let gives up a shape that was kept.
+func (s *Snapshot) Let(shape *fit.Shape) { s.b.nodes.Let(shape) }
+
+// Machines tells two states of the machines apart: what they are and have, and what
+// is free on them.
+func (s *Snapshot) Machines() (have, free uint64) { return s.b.nodes.Versions() }

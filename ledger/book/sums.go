@@ -12,6 +12,7 @@ func (b *Book) refresh(e *Entry) {
 	if e == nil {
 		return
 	}
+	b.journal.entries.add(e)
 	e.witness()
 	b.comesShort(e)
 	b.recharge(e, b.chargesOf(e))
@@ -185,6 +186,7 @@ func (b *Book) recharge(e *Entry, charges []charge) {
 }
 
 func (b *Book) charge(key quota.Key, n int64) {
+	b.journal.rows.add(key)
 	sum := b.usage[key].Plus(n)
 	if b.usage[key] = sum; sum == (resource.Wide{}) {
 		delete(b.usage, key)
@@ -233,6 +235,8 @@ func (b *Book) recount(e *Entry) {
 	if queue == e.counted {
 		return
 	}
+	b.journal.rows.add(quota.Key{Queue: e.counted})
+	b.journal.rows.add(quota.Key{Queue: queue})
 	if in := b.admitted[e.counted]; in != nil {
 		if delete(in, e); len(in) == 0 {
 			delete(b.admitted, e.counted)

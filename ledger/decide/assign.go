@@ -82,14 +82,21 @@ func (a *assignment) add(pair quota.PairID, amount int64) {
 // earlier search stopped.
 func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 	c := it.class
-	a := &assignment{mode: fits, sets: make([]chosen, 0, len(c.sets))}
+	d := p.desks.desk()
+	a := &d.own
+	a.mode, a.sets, a.uses, a.tried = fits, d.sets[:0], d.uses[:0], d.tried[:0]
 	if len(c.never) > 0 {
 		a.mode = noFit
 		return a
 	}
 	for set := range c.sets {
 		got := chosen{count: counts[set]}
-		founds, reached := p.assignSet(it, a, set, &got, from)
+		var founds []found
+		var reached []int
+		if set == 0 {
+			founds, reached, got.flavors = d.founds[:0], d.reached[:0], d.flavors[:0]
+		}
+		founds, reached = p.assignSet(it, a, set, &got, from, founds, reached)
 		if len(founds) < len(c.sets[set].parts) {
 			a.mode = noFit
 			return a
@@ -102,7 +109,7 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 		a.tried = append(a.tried, reached)
 	}
 	if a.mode == fits && !p.allows(a.sets) {
-		a.mode = noFit
+		a.mode, c.machines = noFit, true
 	}
 	return a
 }
@@ -110,10 +117,8 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 // assignSet finds a flavor for each part of a pod set, one after the other. Where
 // none is left since the machines of those before are others, the part before takes
 // its next best: else what is free there would keep a Job from starting elsewhere.
-func (p *planner) assignSet(it *item, a *assignment, set int, got *chosen, from tried) ([]found, []int) {
+func (p *planner) assignSet(it *item, a *assignment, set int, got *chosen, from tried, founds []found, reached []int) ([]found, []int) {
 	parts := it.class.sets[set].parts
-	var founds []found
-	var reached []int
 	out := make([][]int, len(parts)) // given up, with the parts before as they are
 	for part := 0; part < len(parts); part = len(founds) {
 		best, stopped := p.search(it, a, set, part, got, from.after(set, part), out[part])
@@ -205,6 +210,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 		return none
 	}
 	f := found{at: at, mode: fits}
+	needs := len(p.needs)
 	for i, w := range this.wants {
 		pair := o.pairs[i]
 		amount := resource.Add(a.used(pair), resource.Mul(w.perPod, got.count))
@@ -214,7 +220,8 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 		}
 		f.most = max(f.most, level)
 		if m < fits {
-			f.needs = append(f.needs, pair)
+			p.needs = append(p.needs, pair)
+			f.needs = p.needs[needs:len(p.needs):len(p.needs)]
 		}
 		if worse := (found{mode: m, level: level}); i == 0 || it.line.prefers(f, worse) {
 			f.mode, f.level = m, level
@@ -224,12 +231,15 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 		return f
 	}
 	then := *got
-	then.flavors = append(slices.Clone(got.flavors), at)
+	p.flavors = append(append(p.flavors[:0], got.flavors...), at)
+	then.flavors = p.flavors
 	then.machines = p.place(it.class, set, then.flavors)
-	sets := append(slices.Clip(a.sets), then)
+	p.sets = append(append(p.sets[:0], a.sets...), then)
+	sets := p.sets
 	if p.allows(sets) {
 		return f
 	}
+	it.class.machines = true
 	return p.forMachines(it, a, f, sets, this, o)
 }
 
@@ -278,6 +288,8 @@ func (p *planner) tryPair(it *item, pair quota.PairID, amount int64) (mode, int)
 		return fits, level
 	case !p.mayDisplace(l, pair, amount):
 		return noFit, 0
+	case !l.displaces:
+		return noCandidates, level
 	}
 	return p.oracle(it, pair, amount, level)
 }

@@ -19,6 +19,7 @@ type booking struct {
 	at       int64 // unix nanoseconds, at the latest
 	tree     shares
 	machines *machines
+	late     bool // somebody who ranks before the head has taken some of it since
 }
 
 // end is a moment at which a Job that runs is over for certain.
@@ -89,7 +90,7 @@ func (p *planner) bookFor(it *item) bool {
 		if a.mode == fits {
 			later.tree.addAll(it.line.node, a.uses)
 			later.machines.promiseAll(a.sets)
-			p.bookings = append(p.bookings, &booking{it, a, e.at, later.tree, later.machines})
+			p.bookings = append(p.bookings, &booking{head: it, gets: a, at: e.at, tree: later.tree, machines: later.machines})
 			return true
 		}
 	}
@@ -150,7 +151,7 @@ func (p *planner) end(n quota.NodeID, uses []use, sets []chosen) {
 func (p *planner) delays(e *entry) *booking {
 	over := e.endIf(p.Now)
 	for _, b := range p.bookings {
-		if b.head == e.item || p.compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
+		if b.head == e.item || compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
 			continue
 		}
 		if !b.tree.fits(e.line.node, e.uses) || !p.QuotaOnly && !b.machines.allow(e.sets) {
@@ -167,6 +168,8 @@ func (p *planner) crowdBookings(it *item, a *assignment) {
 		if b.head == it || over > 0 && over <= b.at {
 			continue
 		}
+		fits := b.tree.fits(it.line.node, a.uses) && (p.QuotaOnly || b.machines.allow(a.sets))
+		b.late = b.late || !fits
 		b.tree.addAll(it.line.node, a.uses)
 		b.machines.promiseAll(a.sets)
 	}
@@ -176,11 +179,11 @@ func (p *planner) crowdBookings(it *item, a *assignment) {
 // that is not known, or if others are before it that may take what they like.
 func (p *planner) startBy(it *item) int64 {
 	at := slices.IndexFunc(p.bookings, func(b *booking) bool { return b.head == it })
-	if at < 0 {
+	if at < 0 || p.bookings[at].late {
 		return 0
 	}
 	for _, l := range p.order {
-		if i := slices.IndexFunc(l.items, func(it *item) bool { return it.state != admitted }); i >= 0 && p.compare(l.items[i], it) < 0 {
+		if i := slices.IndexFunc(l.items, func(it *item) bool { return it.state != admitted }); i >= 0 && compare(l.items[i], it) < 0 {
 			return 0
 		}
 	}

@@ -76,6 +76,6 @@ func (p *planner) tried(it *item) {
 		// No pause is that long: the clock that it was written by was ahead.
 	case b.Until > p.Now:
 		it.found = append(it.found, reason.TryingLater(b.Count, b.Until, b.Code))
-		p.wake(b.Until)
+		p.wakeItem(it, b.Until)
 	}
 }

@@ -16,13 +16,34 @@ import (
 // pods, same flavors allowed. What holds for one holds for all, so a thousand of
 // them cost one look.
 type class struct {
+	key    classKey
 	line   *line
 	form   *book.Form
 	sets   []ask
 	shapes []placed        // worked out so far
 	never  []reason.Reason // why it is not in line at all
-	failed *item           // did not fit at some point of this plan; nor will who comes after it
-	answer *answer         // why it waits, at the end of the plan
+	items  []*item         // in line, in order
+	jobs   int             // in line or not
+	custom bool            // some have an order of their own
+
+	// failed did not fit; nor will who comes after it, until something changes.
+	failed   *item
+	machines bool // machines had to do with it
+	shut     bool // might says so
+	lends    bool // it can displace nobody, and keeps what is its queue's own
+
+	next   int   // of items
+	at     *item // the next that has a turn, when somebody looked last
+	passed bool  // it can never start, and a strict line does not stop for it
+
+	code reason.Code // why it waits; empty if that is to be found out
+	told reason.Code // as far as that was told
+	// Codes that stand as long as the machines are the same: when it was shut last,
+	// and when it was not tried.
+	shutCode, idleCode reason.Code
+	shutHave, idleHave uint64
+	answer             *answer // why it waits in full
+	answered           int64   // by which plan
 }
 
 type classKey struct {
@@ -62,8 +83,11 @@ func (p *planner) classOf(it *item) *class {
 	c := p.classes[key]
 	if c == nil {
 		c = p.newClass(it)
+		c.key = key
 		p.classes[key] = c
+		it.line.classes = append(it.line.classes, c)
 	}
+	c.custom = c.custom || it.verdict.Order != nil
 	return c
 }
 
@@ -112,7 +136,7 @@ func (p *planner) offers(c *class, group int, wants []want, place demand.Place, 
 	for _, name := range allowed(c.line.groups[group].flavors, allow) {
 		o := offer{flavor: name, clash: agrees(name, p.Catalog.Flavors[name], place)}
 		for _, w := range wants {
-			o.pairs = append(o.pairs, p.tree.Pair(name, w.resource))
+			o.pairs = append(o.pairs, p.base.Pair(name, w.resource))
 		}
 		offers = append(offers, o)
 	}

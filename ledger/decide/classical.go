@@ -153,7 +153,7 @@ func (p *planner) inQueue(c *claim) []candidate {
 	l := c.item.line
 	var found []candidate
 	for _, v := range p.runningIn(l.node) {
-		if !v.gone && v.usesAny(c.needs) && may(l.queue.Preemption.WithinQueue, c.item, v) && p.mayGo(c.item, v) {
+		if !p.goes(v) && v.usesAny(c.needs) && may(l.queue.Preemption.WithinQueue, c.item, v) && p.mayGo(c.item, v) {
 			found = append(found, candidate{victim: v, right: demand.InQueue, within: l.node})
 		}
 	}
@@ -185,7 +185,7 @@ func (p *planner) below(c *claim, at, visited, common quota.NodeID, owed bool) [
 // foreign tells by what right a claim may displace a Job of another queue.
 func (p *planner) foreign(c *claim, v *victim, owed bool) (candidate, bool) {
 	preemption := c.item.line.queue.Preemption
-	if v.gone || !v.usesAny(c.needs) || !may(preemption.ReclaimWithinCohort, c.item, v) {
+	if p.goes(v) || !v.usesAny(c.needs) || !may(preemption.ReclaimWithinCohort, c.item, v) {
 		return candidate{}, false
 	}
 	if !p.mayGo(c.item, v) {

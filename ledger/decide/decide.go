@@ -1,63 +1,33 @@
 package decide
 
-import (
-	"github.com/holdshort/holdshort/ledger/quota"
-	"github.com/holdshort/holdshort/ledger/reason"
-)
+import "github.com/holdshort/holdshort/ledger/reason"
 
 // planner is the working state of one plan. Room only ever gets less while it
 // works, so what did not fit once need not be tried again.
 type planner struct {
 	Input
+	*Planner
 	tree     shares // as it will be when those who are taken back have gone
 	now      shares // as it is until then
 	machines *machines
-	lines    map[string]*line
-	order    []*line // by name
-	classes  map[classKey]*class
+	active   []*line // in which somebody has a turn, by name
 	accepts  map[[2]string]bool
-	running  map[quota.NodeID][]*victim
 	evicted  []*victim       // in this round
 	back     map[string]bool // UIDs of those that are taken back for no other Job
 	leaving  leaving
 	sharers  map[sharer][]reason.Borrower
-	keptFor  []lent // in the last round that kept anything
 	borrowed []lent // in this round: kept for who can't displace anybody
 	bookings []*booking
 	memory   *Memory
+	told     []*line // in which somebody was told something, or might have been
 	moved    bool    // a Job was put aside in this round
-	ordered  bool    // some verdict has an order of its own
 	next     *answer // what Jobs are told that the plan did not get to
 	res      Result
-}
 
-// Plan decides who may start now, who has to be taken back and why the others
-// wait. It reads nothing but its input.
-func Plan(in Input) Result {
-	p := &planner{
-		Input: in, lines: map[string]*line{},
-		classes: map[classKey]*class{}, accepts: map[[2]string]bool{}, running: map[quota.NodeID][]*victim{},
-		back: map[string]bool{},
-	}
-	p.takeBack()
-	p.machines = newMachines(in.Snapshot, in.Catalog)
-	p.openQueues()
-	p.openLines()
-	p.remember()
-	p.firstServed()
-	p.rounds()
-	p.report()
-	p.giveBack()
-	p.countRuns()
-	p.res.Queues = p.states()
-	survey := p.Survey && p.Catalog != nil
-	if survey {
-		p.survey()
-	}
-	if len(p.res.Asks) > 0 || survey {
-		p.res.AskCapacity = p.capacity()
-	}
-	return p.res
+	// Scratch.
+	counts  []int64
+	sets    []chosen
+	flavors []int
 }
 
 // wake notes a moment at which the plan changes by itself.
@@ -82,6 +52,7 @@ func (p *planner) keep(it *item, a *assignment) {
 		p.machines.promiseAll(a.sets)
 	}
 	p.crowdBookings(it, a)
+	it.line.root.used = true
 	it.state, it.taken, it.given = kept, a.uses, a.sets
 	it.line.started = append(it.line.started, it)
 }

@@ -68,7 +68,7 @@ func (s *fairSearch) candidates() []*victim {
 			continue
 		}
 		for _, v := range s.runningIn(q) {
-			if !v.gone && v.usesAny(s.claim.needs) && may(which, s.claim.item, v) && s.mayGo(s.claim.item, v) {
+			if !s.goes(v) && v.usesAny(s.claim.needs) && may(which, s.claim.item, v) && s.mayGo(s.claim.item, v) {
 				all = append(all, v)
 			}
 		}

@@ -80,18 +80,17 @@ func (p *planner) firstServed() {
 		return
 	}
 	var items []*item
-	for _, l := range p.order {
-		for _, it := range l.items {
-			if _, made := p.leaving.awaited[it.job.UID]; made {
-				items = append(items, it)
-			}
+	for uid := range p.leaving.awaited {
+		if it := p.items[uid]; it != nil && it.inLine() {
+			items = append(items, it)
 		}
 	}
-	slices.SortFunc(items, p.compare)
+	slices.SortFunc(items, compare)
 	for _, it := range items {
 		if p.crowded(it.line) {
 			continue
 		}
+		p.turn(it)
 		if a := p.given(it, p.leaving.awaited[it.job.UID].room); a != nil {
 			p.start(it, a)
 		}
@@ -157,6 +156,16 @@ func (p *planner) trial() *machines {
 		t.free(e, 1)
 	}
 	return t
+}
+
+// uids are those who leave, sorted.
+func (l *leaving) uids() []string {
+	var all []string
+	for _, e := range l.entries {
+		all = append(all, e.UID())
+	}
+	slices.Sort(all)
+	return all
 }
 
 // going is how many Jobs that were taken back for another are not gone yet.

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
@@ -16,25 +15,36 @@ type line struct {
 	name    string
 	queue   policies.Queue
 	strict  bool
+	root    *root
+	classes []*class
 	items   []*item // in line
 	parked  []*item // not in line: held, or in need of the user
-	next    int
+	fresh   []*item // to be sorted in
 	stopped *item   // the Job that a strict line waits for
-	behind  *answer // what those behind it are told
-	// behindStranger is the same for Jobs of other namespaces, who are not told its
-	// name.
-	behindStranger *answer
-	started        []*item
-	kinds          map[string]policies.ResourceClass
+	first   *item   // whose turn is before all others'
+	started []*item
+	kinds   map[string]policies.ResourceClass
 
 	node    quota.NodeID
 	groups  []group
 	groupOf map[string]int // resource → group
-	booked  bool           // its first Job that does not fit has its room booked
 	missing string         // a flavor of it that the policy does not have
 	// displaces: it has some right to take others' place; displacesToBorrow: also
 	// for more than is its own.
 	displaces, displacesToBorrow bool
+
+	open   byHead
+	moved  bool  // something has changed since its Jobs had their turn
+	active int64 // the last plan in which somebody had a turn
+	along  bool  // its stopped Job has a turn as long as others have
+	booked bool  // its first Job that does not fit has its room booked
+	crowd  int64 // how many of its Jobs ran at the last plan
+	// behind is what those behind the stopped Job are told, and behindStranger the
+	// same for Jobs of other namespaces, who are not told its name.
+	behind, behindStranger *answer
+	news                   []*item // whose reason may be another one
+	tells                  bool    // some reason may be another one
+	toldOf                 *item   // the stopped Job of which those behind were told
 }
 
 // backfills: who is behind the first Job that waits may go before it, where that
@@ -55,8 +65,14 @@ type item struct {
 	job     *demand.Job
 	entry   *book.Entry
 	verdict policies.Verdict
+	order   []policies.OrderKey // its place beside Jobs that have an order of their own
 	line    *line
 	class   *class
+	judged  []reason.Reason // why it is held, whatever is free
+	wakeAt  int64           // when that may be otherwise; 0: not known
+	told    reason.Code     // why it waits, as far as that was told
+
+	// Of the last plan only.
 	state   state
 	from    tried           // where the last search for flavors began
 	resumed int             // how often one went on where another stopped
@@ -64,9 +80,10 @@ type item struct {
 	parked  bool            // was tried, and waits for something to change
 	looked  bool            // had its turn in an earlier round
 	skipped bool            // others were before it in this round
+	turned  bool            // is in Planner.dirty
 	taken   []use           // what it was given of quota
 	given   []chosen        // and where
-	found   []reason.Reason // why it is held, whatever is free
+	found   []reason.Reason // judged, and what it was held for at its turn
 }
 
 type state int
@@ -77,46 +94,17 @@ const (
 	admitted
 )
 
-// openLines sorts the queued Jobs into lines.
-func (p *planner) openLines() {
-	queued := p.Snapshot.Queued()
-	items := make([]item, len(queued))
-	nowhere := &line{} // Jobs whose queue is not known
-	for i, e := range queued {
-		it := &items[i]
-		it.job, it.entry = e.Job(), e
-		p.judge(it)
-		if it.line == nil {
-			it.line = nowhere
-		}
-		if it.found != nil || it.class == nil {
-			it.line.parked = append(it.line.parked, it)
-		} else {
-			it.line.items = append(it.line.items, it)
-		}
-		p.ordered = p.ordered || it.verdict.Order != nil
+// turn notes that a Job had its turn.
+func (p *planner) turn(it *item) {
+	if !it.turned {
+		it.turned = true
+		p.dirty = append(p.dirty, it)
 	}
-	p.order = append([]*line{nowhere}, p.order...)
-	for _, l := range p.order {
-		slices.SortFunc(l.items, p.compare)
-		slices.SortFunc(l.parked, p.compare)
-	}
-}
-
-// head is the Job of a line whose turn it is, nil if there is none.
-func (l *line) head() *item {
-	for l.next < len(l.items) {
-		if it := l.items[l.next]; it.state == waits && !it.parked && len(it.found) == 0 {
-			return it
-		}
-		l.next++
-	}
-	return nil
 }
 
 // compare is the one order of Jobs: the policy's, then arrival, then UID.
-func (p *planner) compare(a, b *item) int {
-	if p.ordered {
+func compare(a, b *item) int {
+	if a.verdict.Order != nil || b.verdict.Order != nil {
 		return cmp.Or(policies.CompareOrder(a.rank(), b.rank()), demand.CompareArrival(a.job, b.job))
 	}
 	return cmp.Or(cmp.Compare(b.verdict.Priority, a.verdict.Priority), demand.CompareArrival(a.job, b.job))
@@ -124,10 +112,13 @@ func (p *planner) compare(a, b *item) int {
 
 // rank is the order that a Job has by default beside ones that have their own.
 func (it *item) rank() []policies.OrderKey {
-	if it.verdict.Order == nil {
-		it.verdict.Order = []policies.OrderKey{{Number: negated(it.verdict.Priority)}, {Number: it.job.Arrival.Effective}}
+	if it.order == nil {
+		it.order = it.verdict.Order
 	}
-	return it.verdict.Order
+	if it.order == nil {
+		it.order = []policies.OrderKey{{Number: negated(it.verdict.Priority)}, {Number: it.job.Arrival.Effective}}
+	}
+	return it.order
 }
 
 func negated(n int64) int64 {
@@ -155,7 +146,7 @@ func (p *planner) judge(it *item) {
 	}
 	if outcome.Reason != nil {
 		it.found = append(it.found, *outcome.Reason)
-		p.wake(outcome.Reason.Until)
+		p.wakeItem(it, outcome.Reason.Until)
 	}
 	if !judged {
 		it.found = append(it.found, reason.NotJudged())

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/holdshort/holdshort/ledger/quota"
 )
@@ -37,15 +36,9 @@ func (p *planner) remember() {
 				it.tried = t.tried
 			}
 		}
-		l.toFront(m.first[l.name])
-	}
-}
-
-func (l *line) toFront(uid string) {
-	at := slices.IndexFunc(l.items, func(it *item) bool { return it.job.UID == uid })
-	if at > 0 {
-		it := l.items[at]
-		l.items = slices.Insert(slices.Delete(l.items, at, at+1), 0, it)
+		if it := p.items[m.first[l.name]]; it != nil && it.line == l && it.inLine() {
+			l.first = it
+		}
 	}
 }
 

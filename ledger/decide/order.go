@@ -16,7 +16,7 @@ func (p *planner) inOrder(entries []*entry) func() *entry {
 		return t.next
 	}
 	slices.SortFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.level, b.level), p.compare(a.item, b.item))
+		return cmp.Or(cmp.Compare(a.level, b.level), compare(a.item, b.item))
 	})
 	return func() *entry {
 		if len(entries) == 0 {
@@ -95,5 +95,5 @@ func (t *tournament) beats(a, b contest) bool {
 	if a.borrows != b.borrows {
 		return b.borrows
 	}
-	return cmp.Or(a.share.Compare(b.share), t.compare(a.item, b.item)) < 0
+	return cmp.Or(a.share.Compare(b.share), compare(a.item, b.item)) < 0
 }

@@ -42,6 +42,9 @@ type Input struct {
 	// Busy are the UIDs with a write of the ledger's in flight: they are neither
 	// admitted nor suspended, nor reported.
 	Busy map[string]bool
+	// Touched are the UIDs for which Verdicts, Holds, Protects or Busy have something
+	// else than in the Planner's last plan. What changed in the book need not be named.
+	Touched []string
 	// Since is when this process first knew the whole cluster: what was admitted
 	// before has its timeouts counted from here.
 	Since int64
@@ -79,6 +82,11 @@ type HoldAnswer struct{ Reason *reason.Reason }
 type Result struct {
 	Admit   []effect.Admit
 	Suspend []effect.Suspend
+	// Changed are the UIDs of those that wait for another reason than after the plan
+	// before, or did not wait then, in the order of their queues.
+	Changed []string
+	// Stale are the queues of which something may be otherwise, by name.
+	Stale []string
 	// Waiting has every queued Job that was not admitted, in the order of its
 	// queue, with the reason.
 	Waiting []Waiting
@@ -117,6 +125,10 @@ type QueueState struct {
 	// flavor or queue that left the policy has rows, with nothing allowed, as
 	// long as anything is charged there.
 	Rows []quota.Row
+	// Head is the first in line, nil if there is none.
+	Head *Waiting
+	// Reasons is how many wait for what.
+	Reasons map[reason.Code]int64
 }
 
 // Waiting is one queued Job and why it waits.

@@ -13,7 +13,7 @@ func (p *planner) mayGo(it *item, v *victim) bool {
 	if answer.Reason == nil {
 		return true
 	}
-	p.wake(answer.Reason.Until)
+	p.wakeRoot(v.node, answer.Reason.Until)
 	return false
 }
 

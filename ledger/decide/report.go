@@ -1,29 +1,186 @@
 package decide
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
 )
 
-// report says of every Job that was not admitted why it waits, line by line.
-// Numbers are those at the end of the plan.
-func (p *planner) report() {
+// conclude ends a plan: it finds out whom to tell something new, and notes what the
+// next plan is to compare with.
+func (p *planner) conclude() {
+	p.nextWake()
 	p.sharers = nil // of an earlier moment of the plan
-	total := 0
-	for _, l := range p.order {
-		total += len(l.items) + len(l.parked)
+	for _, l := range p.active {
+		l.moved = l.stopped == nil && l.head() != nil
+		p.res.More = p.res.More || l.moved && !p.OneRound
 	}
-	p.res.Waiting = make([]Waiting, 0, total-len(p.res.Admit))
+	p.doubt()
+	for _, it := range p.dirty {
+		it.line.news, it.line.tells = append(it.line.news, it), true
+	}
 	for _, l := range p.order {
-		p.reportLine(l)
-		p.res.More = p.res.More || l.stopped == nil && l.head() != nil && !p.OneRound
+		if l.tells || len(l.news) > 0 {
+			p.tell(l)
+		}
+	}
+	if p.OneRound { // what is kept for this round only is part of why others wait
+		p.res.Waiting = p.Waiting()
+	}
+	p.giveBack()
+	p.countRuns()
+	p.res.Stale = p.stale()
+	survey := p.Survey && p.Catalog != nil
+	if survey {
+		p.survey()
+	}
+	if len(p.res.Asks) > 0 || survey {
+		p.res.AskCapacity = p.capacity()
+	}
+	p.keepLast()
+}
+
+// doubt has the reasons found again of those who may wait for something else by
+// now, since others took it.
+func (p *planner) doubt() {
+	for _, r := range p.roots {
+		if !r.used {
+			continue
+		}
+		r.used = false
+		for _, l := range r.lines {
+			for _, c := range l.classes {
+				if c.failed != nil && !c.shut {
+					c.code, l.tells = "", true
+				}
+			}
+		}
 	}
 }
 
-func (p *planner) reportLine(l *line) {
+// keepLast notes how the plan leaves things.
+func (p *planner) keepLast() {
+	last := &p.Planner.last
+	p.buffer, last.shares = last.Tree, p.tree
+	last.have, last.free = p.Snapshot.Machines()
+	last.leaving = p.leaving.uids()
+	last.promises = make(map[*fit.Shape]int64, len(p.machines.promises))
+	for _, promise := range p.machines.promises {
+		last.promises[promise.Shape] = promise.Pods
+	}
+}
+
+// stale is the queues of which something may be otherwise than after the last plan.
+func (p *planner) stale() []string {
+	names := map[string]bool{}
+	if p.last.Tree == nil {
+		for name := range p.lines {
+			names[name] = true
+		}
+	} else {
+		p.tree.EachChange(p.last.Tree, func(n quota.NodeID, _ quota.PairID, _ bool) {
+			if r := p.rootOf(n); r != nil && !names[r.lines[0].name] {
+				for _, l := range r.lines {
+					names[l.name] = true
+				}
+			}
+		})
+	}
+	for _, l := range p.active {
+		names[l.name] = true
+	}
+	for _, l := range p.told {
+		names[l.name] = true
+	}
+	for key := range p.other {
+		names[key.Queue] = true
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
+}
+
+// tell finds out who waits for another reason than he was told of.
+func (p *planner) tell(l *line) {
+	p.told = append(p.told, l)
+	every := (l.toldOf == nil) != (l.stopped == nil)
+	if l.toldOf != l.stopped {
+		l.news = append(l.news, l.toldOf, l.stopped)
+	}
+	l.toldOf, l.tells = l.stopped, false
+	for _, c := range l.classes {
+		code := reason.Code("") // of an open class, everybody may have another
+		if c.failed != nil || l.stopped != nil {
+			code = p.codeOfClass(c)
+		}
+		if every || code != c.told {
+			l.news = append(l.news, c.items...)
+			c.told = code
+		}
+	}
+	slices.SortFunc(l.news, compareNil)
+	for i, it := range l.news {
+		if it == nil || i > 0 && l.news[i-1] == it || p.items[it.job.UID] != it || it.state == admitted {
+			continue
+		}
+		if code := p.codeOf(it); code != it.told {
+			it.told = code
+			p.res.Changed = append(p.res.Changed, it.job.UID)
+		}
+	}
+	l.news = l.news[:0]
+}
+
+func compareNil(a, b *item) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return compare(a, b)
+}
+
+// Why says why a Job waits; false if it does not.
+func (s *Planner) Why(uid string) (Waiting, bool) {
+	it := s.items[uid]
+	if it == nil || it.state == admitted {
+		return Waiting{}, false
+	}
+	return it.waiting(s.current.why(it)), true
+}
+
+// Code is the code of Why.
+func (s *Planner) Code(uid string) (reason.Code, bool) {
+	it := s.items[uid]
+	if it == nil || it.state == admitted {
+		return "", false
+	}
+	return s.current.codeOf(it), true
+}
+
+// Waiting is everybody who waits after the last plan, line by line, with numbers as
+// they are at its end.
+func (s *Planner) Waiting() []Waiting {
+	total := 0
+	for _, l := range s.order {
+		total += len(l.items) + len(l.parked)
+	}
+	all := make([]Waiting, 0, total)
+	for _, l := range s.order {
+		all = s.current.reportLine(all, l)
+	}
+	return all
+}
+
+func (p *planner) reportLine(all []Waiting, l *line) []Waiting {
 	rank := 0
-	first := len(p.res.Waiting)
+	first := len(all)
 	for _, it := range l.items {
 		if it.state == admitted {
 			continue
@@ -35,13 +192,14 @@ func (p *planner) reportLine(l *line) {
 			rank++
 			w.Rank = rank
 		}
-		p.res.Waiting = append(p.res.Waiting, w)
+		all = append(all, w)
 	}
 	for _, it := range l.parked {
-		p.res.Waiting = append(p.res.Waiting, it.waiting(answerOf(it.found)))
+		all = append(all, it.waiting(answerOf(it.found)))
 	}
 	// In line first, in order; then those that are not in line.
-	slices.SortStableFunc(p.res.Waiting[first:], func(a, b Waiting) int { return inLine(b) - inLine(a) })
+	slices.SortStableFunc(all[first:], func(a, b Waiting) int { return inLine(b) - inLine(a) })
+	return all
 }
 
 func inLine(w Waiting) int { return min(w.Rank, 1) }
@@ -61,7 +219,7 @@ func answerOf(found []reason.Reason) *answer {
 	return a
 }
 
-// why is all that keeps a Job of a line from starting.
+// why is all that keeps a Job from starting.
 func (p *planner) why(it *item) *answer {
 	switch {
 	case len(it.found) > 0:
@@ -69,24 +227,112 @@ func (p *planner) why(it *item) *answer {
 	case it.state == kept, !it.seen() && it.line.stopped == nil:
 		return p.later()
 	}
-	a := it.class.answer
-	if a == nil || p.OneRound {
-		a = p.later()
-		if found := p.lacks(it.class, it.from); len(found) > 0 {
-			a = answerOf(found)
-		} else if owner := p.ownerBefore(it.line); owner != "" && !p.OneRound && !p.full() {
-			a = answerOf([]reason.Reason{reason.KeptForQueue(owner)})
-		}
-		it.class.answer = a
-	}
-	if stop := it.line.stopped; stop != nil && stop != it && (!a.parked || p.HopelessBlock) {
+	a := p.answerOfClass(it.class, it.from)
+	if p.hides(it, a.main.Code) {
 		return p.behind(it)
 	}
 	return a
 }
 
+// codeOf is the code of why, found without all the words.
+func (p *planner) codeOf(it *item) reason.Code {
+	switch {
+	case len(it.found) > 0:
+		main, _ := reason.Main(it.found)
+		return main.Code
+	case it.state == kept, !it.seen() && it.line.stopped == nil:
+		return p.later().main.Code
+	}
+	code := p.codeOfClass(it.class)
+	if p.hides(it, code) {
+		return p.behind(it).main.Code
+	}
+	return code
+}
+
+// hides: a Job behind the one that a strict line waits for is told of that, unless
+// it could not start anyway.
+func (p *planner) hides(it *item, code reason.Code) bool {
+	stop := it.line.stopped
+	return stop != nil && stop != it && (reason.Of(code).Group.InLine() || p.HopelessBlock)
+}
+
+func (p *planner) answerOfClass(c *class, from tried) *answer {
+	if c.answer != nil && c.answered == p.tally && !p.OneRound {
+		return c.answer
+	}
+	if !p.OneRound {
+		from = nil
+	}
+	c.answer, c.answered = p.later(), p.tally
+	if found := p.lacks(c, from); len(found) > 0 {
+		c.answer = answerOf(found)
+	} else if owner := p.ownerBefore(c.line); owner != "" && !p.OneRound && !p.full() {
+		c.answer = answerOf([]reason.Reason{reason.KeptForQueue(owner)})
+	}
+	return c.answer
+}
+
+// codeOfClass is kept as long as it can't be another one: where might is enough to
+// say that nobody of a class starts, the reason is the same until there are other
+// machines.
+func (p *planner) codeOfClass(c *class) reason.Code {
+	if c.code != "" {
+		return c.code
+	}
+	have, _ := p.Snapshot.Machines()
+	if c.failed == nil { // behind a stopped Job, and not tried: all that counts is whether it ever fits
+		if c.idleCode == "" || c.idleHave != have {
+			c.idleCode, c.idleHave = p.shutCode(c), have
+		}
+		return c.idleCode
+	}
+	if c.shut = c.shut || !p.OneRound && !p.might(c); !c.shut {
+		c.code = p.answerOfClass(c, nil).main.Code
+		return c.code
+	}
+	if c.shutCode == "" || c.shutHave != have {
+		c.shutCode, c.shutHave = p.shutCode(c), have
+	}
+	c.code = c.shutCode
+	return c.code
+}
+
+// shutCode is why nobody of a class starts where might says so.
+func (p *planner) shutCode(c *class) reason.Code {
+	if len(c.sets) == 1 && len(c.sets[0].parts) == 1 && p.lacksQuota(c, &c.sets[0], &c.sets[0].parts[0]) {
+		return reason.WaitingForQuota
+	}
+	return p.answerOfClass(c, nil).main.Code
+}
+
+// lacksQuota tells whether some flavor would do if only there were quota.
+func (p *planner) lacksQuota(c *class, s *ask, this *part) bool {
+	for at := range this.offers {
+		o := &this.offers[at]
+		if o.clash != nil || p.beyondPotential(c, s.least, this, o, nil) != nil {
+			continue
+		}
+		short := false
+		for i, w := range this.wants {
+			short = short || !p.tree.Fits(c.line.node, o.pairs[i], resource.Mul(w.perPod, s.count))
+		}
+		if !short {
+			continue
+		}
+		if p.QuotaOnly {
+			return true
+		}
+		where := p.place(c, 0, []int{at})
+		if empty := p.Snapshot.Empty(where.shape); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count {
+			return true
+		}
+	}
+	return false
+}
+
 // seen tells whether the Job has had its turn, in vain.
-func (it *item) seen() bool { return it.parked || it.skipped || it.looked }
+func (it *item) seen() bool { return it.parked || it.skipped || it.looked || it.class.fails(it) }
 
 // later is for a Job that this plan did not get to.
 func (p *planner) later() *answer {

@@ -62,18 +62,10 @@ func (p *planner) full() bool {
 func (p *planner) nominate() []*entry {
 	var entries []*entry
 	moves := false
-	for _, l := range p.order {
-		for it := l.head(); it != nil; it = l.head() {
-			if it.class.fails(it) && it.tried == nil && !p.OneRound {
-				p.park(it)
-				if l.stopped == nil {
-					continue
-				}
-				break
-			}
-			entries = append(entries, p.nominateOne(it))
+	for _, l := range p.active {
+		if e := p.nominateIn(l); e != nil {
+			entries = append(entries, e)
 			moves = moves || l.stopped == nil
-			break
 		}
 	}
 	if !moves {
@@ -82,13 +74,48 @@ func (p *planner) nominate() []*entry {
 	return entries
 }
 
+// nominateIn finds the first Job of a line that would get something; those before
+// it that can't are put aside.
+func (p *planner) nominateIn(l *line) *entry {
+	for it := l.head(); it != nil; it = l.head() {
+		if l.stopped != nil && !p.OneRound {
+			if !l.along {
+				return nil
+			}
+			l.along = it.class.lends
+			return p.nominateOne(it)
+		}
+		if l.backfills() && !l.booked { // what it books room beside is known when its turn comes
+			return p.nominateOne(it)
+		}
+		if it.tried == nil && !p.OneRound && (it.class.fails(it) || !p.might(it.class)) {
+			if it.class.failed == nil {
+				it.class.shut = true
+			}
+			p.park(it)
+			continue
+		}
+		e := p.nominateOne(it)
+		if e.would() || e.mode > noFit && l.lends() || p.OneRound || e.assignment.tried.pending() || it.from.pending() {
+			return e
+		}
+		it.tried = e.assignment.tried
+		p.park(it)
+	}
+	return nil
+}
+
 func (p *planner) nominateOne(it *item) *entry {
-	e := &entry{item: it, assignment: &assignment{}}
+	d := p.desks.desk()
+	e := &d.entry
+	e.item, e.assignment = it, &d.own
+	p.turn(it)
 	it.from = it.tried
 	if p.crowded(it.line) {
 		return e
 	}
-	counts := make([]int64, len(it.class.sets))
+	counts := append(p.counts[:0], make([]int64, len(it.class.sets))...)
+	p.counts = counts
 	fill := func(spared, all int64) {
 		for i, s := range it.class.sets {
 			counts[i] = s.count
@@ -166,12 +193,14 @@ func (p *planner) processOne(e *entry) {
 	case e.mode == noFit:
 		p.park(it)
 	case e.mode < fits && len(e.victims) == 0:
-		if reclaims := it.line.queue.Preemption.ReclaimWithinCohort; reclaims != policies.VictimsAny {
+		if it.line.lends() {
 			p.lend(e)
+			it.class.lends = true
 		}
 		p.park(it)
 	case slices.ContainsFunc(e.victims, func(v target) bool { return v.gone }), !p.still(e):
-		it.skipped = true // its turn comes again in the next round
+		it.skipped = true        // its turn comes again in the next round
+		it.class.machines = true // it may have been those that others were before it for
 	default:
 		if b := p.delays(e); b != nil {
 			it.found = append(it.found, reason.WouldDelay(named(b.head, it.job.Namespace), b.at))
@@ -226,6 +255,7 @@ func (p *planner) displace(e *entry) {
 	for _, v := range e.victims {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)
+		p.taken = append(p.taken, v.victim)
 		p.res.Suspend = append(p.res.Suspend, effect.Suspend{
 			Job: v.entry.Job(), Reason: reason.Displaced(named(it, v.entry.Job().Namespace), string(v.right)), Backoff: p.outlived(v.entry),
 			Preempted: &demand.Preempted{UID: v.entry.UID(), By: it.job.UID, Right: v.right, Time: p.Now, Room: room},
@@ -238,6 +268,10 @@ func (p *planner) displace(e *entry) {
 		p.memory.first[it.line.name] = it.job.UID
 	}
 }
+
+// lends: a Job that can displace nobody keeps what it could have of its queue's own,
+// since others could not be made to give that back.
+func (l *line) lends() bool { return l.queue.Preemption.ReclaimWithinCohort != policies.VictimsAny }
 
 // lent is room that is kept for one round.
 type lent struct {
@@ -270,6 +304,9 @@ func (p *planner) lend(e *entry) {
 // back.
 func (p *planner) endRound() {
 	p.keepMemory()
+	if !p.OneRound {
+		p.giveBack()
+	}
 	if len(p.evicted) > 0 && !p.EarlyRelease && p.now.Tree == p.tree.Tree {
 		p.now.Tree = p.tree.Clone()
 	}
@@ -279,6 +316,9 @@ func (p *planner) endRound() {
 			p.leaving.entries = append(p.leaving.entries, v.entry)
 		}
 	}
+	if !p.OneRound {
+		p.again()
+	}
 	p.evicted = nil
 }
 
@@ -287,8 +327,12 @@ func (p *planner) giveBack() {
 	for _, kept := range p.borrowed {
 		p.tree.removeAll(kept.node, kept.uses)
 	}
-	if len(p.borrowed) > 0 {
-		p.keptFor = p.borrowed
+	for i, kept := range p.borrowed {
+		r := kept.line.root
+		if i == 0 || p.borrowed[i-1].line.root != r {
+			r.keptFor = nil
+		}
+		r.keptFor = append(r.keptFor, kept.line)
 	}
 	p.borrowed = nil
 }
@@ -297,19 +341,22 @@ func (p *planner) giveBack() {
 // waits for it. One whose pod sets have flavors left to be tried together comes
 // again in the next round.
 func (p *planner) park(it *item) {
+	p.turn(it)
 	if again := it.tried.pending() || !p.OneRound && it.from.pending(); again && it.resumed <= it.class.offers() {
 		it.resumed++
 		it.skipped = true
 		return
 	}
-	if it.class.failed == nil {
+	if !it.class.fails(it) {
 		it.class.failed = it
 	}
 	if it.line.strict && !it.line.booked && p.blocks(it) {
 		if it.line.booked = it.line.backfills() && p.bookFor(it); !it.line.booked {
-			it.line.stopped = it
+			it.line.stopped, it.line.along = it, it.class.lends
 			return
 		}
+	} else if it.line.strict && !it.line.booked {
+		it.class.passed = true
 	}
 	it.parked, p.moved = true, true
 	if !p.OneRound {

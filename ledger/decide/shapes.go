@@ -50,7 +50,7 @@ func (p *planner) place(c *class, set int, flavors []int) *machineSet {
 		m.verified = m.verified && flavor.Verify != policies.VerifyNone
 	}
 	place := book.Inject(asked.Place, m.selector, m.tolerations)
-	m.shape, m.node = p.Snapshot.Shape(place, asked.Requests), namedNode(place)
+	m.shape, m.node = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests)), namedNode(place)
 	c.shapes = append(c.shapes, placed{set, slices.Clone(flavors), m})
 	return &c.shapes[len(c.shapes)-1].machineSet
 }

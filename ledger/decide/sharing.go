@@ -74,9 +74,12 @@ func named(it *item, namespace string) string {
 // ownerBefore is the queue that a line's cohort keeps something for, since its first
 // Job waits for more; empty if there is none.
 func (p *planner) ownerBefore(l *line) string {
-	for _, kept := range p.keptFor {
-		if kept.line != l && p.tree.Root(kept.node) == p.tree.Root(l.node) {
-			return kept.line.name
+	if l.root == nil {
+		return ""
+	}
+	for _, owner := range l.root.keptFor {
+		if owner != l {
+			return owner.name
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -65,7 +66,10 @@ func TestQueuesShowWhatIsChargedThoughThePolicyMovedOn(t *testing.T) {
 			})
 			w.pod("f", "n1", "forger", 1)
 		}, []decide.QueueState{
-			{Name: "research", InPolicy: true, Pending: 1, Admitted: 1, Rows: []quota.Row{row("research", "gpu", gpu, 4, 3)}},
+			{
+				Name: "research", InPolicy: true, Pending: 1, Admitted: 1, Rows: []quota.Row{row("research", "gpu", gpu, 4, 3)},
+				Reasons: map[reason.Code]int64{reason.HeldByOwner: 1},
+			},
 		}},
 		{"nor does a flavor without a name make a row", func(w *world) {
 			w.pod("odd", "n1", "", 1, func(p *supply.Pod) { p.Queue, p.Flavors = "research", map[string]string{"cpu": "gpu"} })

@@ -77,42 +77,10 @@ func groupsOf(q policies.Queue) []policies.Group {
 	return []policies.Group{{Resources: slices.Sorted(maps.Keys(named)), Flavors: flavors}}
 }
 
-// openQueues makes a line for every queue of the policy, and the tree of quotas
-// with what is in use.
-func (p *planner) openQueues() {
-	limits := p.Limits
-	if p.Catalog != nil && limits == nil {
-		var err error
-		if limits, err = Limits(p.Catalog); err != nil {
-			p.Catalog = nil // nobody knows what is left: nothing is admitted
-		}
-	}
-	if p.Catalog == nil {
-		limits, _ = Limits(&policies.Catalog{})
-	}
-	p.tree = shares{quota.NewTree(limits)}
-	p.now = p.tree
-	if p.Catalog == nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
-		l := p.newLine(name, p.Catalog.Queues[name])
-		p.lines[name] = l
-		p.order = append(p.order, l)
-	}
-	for _, row := range p.Snapshot.Charged() {
-		p.charge(row.Key, row.Usage)
-	}
-	for _, loose := range p.Snapshot.Loose() {
-		p.chargeLoose(loose)
-	}
-	p.openLeaving()
-}
-
 func (p *planner) newLine(name string, q policies.Queue) *line {
 	l := &line{
 		name: name, queue: q, strict: q.Strict(), kinds: map[string]policies.ResourceClass{},
-		node: p.tree.Queue(name), groupOf: map[string]int{},
+		node: p.base.Queue(name), groupOf: map[string]int{},
 	}
 	for i, g := range groupsOf(q) {
 		own := group{flavors: g.Flavors}
@@ -154,7 +122,7 @@ func (p *planner) row(k quota.Key) (quota.NodeID, quota.PairID) {
 	if _, limited := l.groupOf[k.Resource]; !limited {
 		return quota.None, quota.None
 	}
-	return l.node, p.tree.Pair(k.Flavor, k.Resource)
+	return l.node, p.base.Pair(k.Flavor, k.Resource)
 }
 
 // chargeLoose charges a Job that was never admitted to its queue, on the first
@@ -175,67 +143,6 @@ func (p *planner) chargeLoose(loose book.Loose) {
 	}
 	for _, name := range loose.Amount.Names() {
 		p.charge(quota.Key{Queue: l.name, Flavor: flavor, Resource: name}, loose.Amount[name])
-	}
-}
-
-// states is every queue after the plan, by name.
-func (p *planner) states() []QueueState {
-	states := map[string]*QueueState{}
-	for _, l := range p.order {
-		if l.name == "" {
-			continue
-		}
-		s := &QueueState{
-			Name: l.name, InPolicy: true, Pending: len(l.items) + len(l.parked), Admitted: int(p.Snapshot.Admitted(l.name)),
-			Rows: p.rows(l),
-		}
-		for _, it := range l.started {
-			if it.state == admitted {
-				s.Admitted, s.Pending = s.Admitted+1, s.Pending-1
-			}
-		}
-		states[l.name] = s
-	}
-	p.leftovers(states)
-	sorted := make([]QueueState, 0, len(states))
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		sorted = append(sorted, *states[name])
-	}
-	return sorted
-}
-
-// rows is what a queue may use and does, by key.
-func (p *planner) rows(l *line) []quota.Row {
-	var rows []quota.Row
-	for _, pair := range pairsOf(l.queue) {
-		if id := p.now.Pair(pair.Flavor, pair.Resource); id != quota.None {
-			rows = append(rows, quota.Row{
-				Key:     quota.Key{Queue: l.name, Flavor: pair.Flavor, Resource: pair.Resource},
-				Nominal: p.now.Nominal(l.node, id), Usage: p.now.Usage(l.node, id),
-				Left:     max(0, p.tree.Available(l.node, id)),
-				Borrowed: p.now.Borrowed(l.node, id), Lent: p.now.Lent(l.node, id),
-			})
-		}
-	}
-	slices.SortFunc(rows, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
-	return rows
-}
-
-// leftovers are rows that something is charged to though the policy no longer
-// has the queue, or the queue no longer has the flavor: nothing may be used
-// there, and what is shows.
-func (p *planner) leftovers(states map[string]*QueueState) {
-	for _, row := range p.Snapshot.Charged() {
-		if row.Queue == "" || row.Flavor == "" || row.Usage <= 0 || p.has(row.Queue, row.Flavor) {
-			continue
-		}
-		s := states[row.Queue]
-		if s == nil {
-			s = &QueueState{Name: row.Queue, Admitted: int(p.Snapshot.Admitted(row.Queue))}
-			states[row.Queue] = s
-		}
-		at, _ := slices.BinarySearchFunc(s.Rows, row, func(a, b quota.Row) int { return quota.CompareKeys(a.Key, b.Key) })
-		s.Rows = slices.Insert(s.Rows, at, row)
 	}
 }
 

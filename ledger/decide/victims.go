@@ -7,6 +7,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -20,7 +21,13 @@ type claim struct {
 }
 
 // enough tells whether machines have room, once those have gone who are chosen.
-func (c *claim) enough() bool { return c.trial == nil || c.trial.allow(c.sets) }
+func (c *claim) enough() bool {
+	if c.trial == nil || c.trial.allow(c.sets) {
+		return true
+	}
+	c.item.class.machines = true
+	return false
+}
 
 // victim is an admitted Job that may have to go.
 type victim struct {
@@ -106,7 +113,7 @@ func (p *planner) runningIn(n quota.NodeID) []*victim {
 		return all
 	}
 	var all []*victim
-	name := p.tree.Name(n)
+	name := p.base.Name(n)
 	for _, e := range p.Snapshot.Running(name) {
 		if v := p.victimOf(e, n); v != nil {
 			all = append(all, v)
@@ -121,14 +128,15 @@ func (p *planner) victimOf(e *book.Entry, n quota.NodeID) *victim {
 	outcome, judged := p.Verdicts[e.UID()]
 	verdict := outcome.Verdict
 	j := e.Job()
-	if !judged || j == nil || !j.Admitted() || p.Busy[j.UID] || p.back[j.UID] || j.Bypass || j.HeldByOwner {
+	if !judged || j == nil || !j.Admitted() || p.Busy[j.UID] || j.Bypass || j.HeldByOwner {
 		return nil
 	}
 	if verdict.Preemptible != nil && !*verdict.Preemptible {
 		return nil
 	}
 	v := &victim{entry: e, node: n, priority: verdict.Priority, admitted: e.Reservation().Time}
-	if verdict.MinRuntimeSeconds > 0 && !p.over(v.admitted, verdict.MinRuntimeSeconds) {
+	if until := resource.Add(v.admitted, resource.Mul(second, verdict.MinRuntimeSeconds)); verdict.MinRuntimeSeconds > 0 && p.Now < until {
+		p.wakeRoot(n, until)
 		return nil
 	}
 	e.EachCharge(func(k quota.Key, n int64) {
@@ -139,6 +147,9 @@ func (p *planner) victimOf(e *book.Entry, n quota.NodeID) *victim {
 	slices.SortFunc(v.uses, func(a, b use) int { return int(a.pair - b.pair) })
 	return v
 }
+
+// goes tells whether a Job is taken back by this plan anyway.
+func (p *planner) goes(v *victim) bool { return v.gone || len(p.back) > 0 && p.back[v.entry.UID()] }
 
 // usesAny tells whether taking it back would free anything that is needed.
 func (v *victim) usesAny(pairs []quota.PairID) bool {

@@ -69,7 +69,7 @@ func (p *planner) beyondPotential(c *class, pods int64, this *part, o *offer, su
 		asked := resource.Add(sums[o.pairs[i]], resource.Mul(w.perPod, pods))
 		most := int64(0)
 		if o.pairs[i] != quota.None {
-			most = p.tree.Potential(c.line.node, o.pairs[i])
+			most = p.base.Potential(c.line.node, o.pairs[i])
 		}
 		if !p.HopelessBlock {
 			most = min(most, book.ChargeMax)

@@ -50,13 +50,16 @@ func queue(gpus int64) policies.Queue {
 	}
 }
 
-func (w *world) plan() decide.Result {
+func (w *world) plan() decide.Result { return decide.Plan(w.all()) }
+
+// all is the input of a plan.
+func (w *world) all() decide.Input {
 	in := w.in
 	in.Snapshot, in.Catalog, in.Verdicts, in.Revision = w.book.Snapshot(), w.catalog, w.verdicts, "r1"
 	if in.Now == 0 {
 		in.Now = start
 	}
-	return decide.Plan(in)
+	return in
 }
 
 // carryOut does at once what a plan wants.

@@ -235,3 +235,6 @@ func (n *Nodes) widen(stride int) {
 
 // Resources is every resource that a node or pod has named, sorted.
 func (n *Nodes) Resources() []string { return slices.Sorted(slices.Values(n.resources)) }
+
+// Versions change with what nodes are and have, and with what is free on them.
+func (n *Nodes) Versions() (have, free uint64) { return n.changes, n.room.now() }

@@ -131,3 +131,40 @@ func (t *Tree) Level(n NodeID, p PairID, amount int64) (level int, below bool) {
 func (t *Tree) Beyond(n NodeID, p PairID, amount int64) int64 {
 	return max(0, resource.Sub(amount, t.localAvailable(t.at(n, p))))
 }
+
+// Set says what a queue uses, and brings its cohorts in line with it.
+func (t *Tree) Set(n NodeID, p PairID, usage int64) {
+	t.usage[t.at(n, p)] = usage
+	for n = t.nodes[n].parent; n != None; n = t.nodes[n].parent {
+		sum := int64(0)
+		for _, child := range t.nodes[n].children {
+			at := t.at(child, p)
+			sum = resource.Add(sum, max(0, resource.Sub(t.usage[at], t.cells[at].local)))
+		}
+		at := t.at(n, p)
+		if t.usage[at] == sum {
+			return
+		}
+		t.usage[at] = sum
+	}
+}
+
+// CopyFrom makes a tree equal to another of the same limits.
+func (t *Tree) CopyFrom(other *Tree) { copy(t.usage, other.usage) }
+
+// EachChange calls f for what more or less is used of than in another tree of the
+// same limits.
+func (t *Tree) EachChange(before *Tree, f func(n NodeID, p PairID, freed bool)) {
+	pairs := len(t.pairs)
+	for n := range t.nodes {
+		now, then := t.usage[n*pairs:(n+1)*pairs], before.usage[n*pairs:(n+1)*pairs]
+		if slices.Equal(now, then) {
+			continue
+		}
+		for p := range now {
+			if now[p] != then[p] {
+				f(NodeID(n), PairID(p), now[p] < then[p])
+			}
+		}
+	}
+}

@@ -31,7 +31,16 @@ type Entry struct {
 
 // Catalogue is every code, in the order in which they are the main one.
 func Catalogue() []Entry {
-	return []Entry{
+	all := catalogue()
+	return all[:]
+}
+
+// codes is how many there are.
+const codes = 21
+
+// catalogue costs no allocation.
+func catalogue() [codes]Entry {
+	return [codes]Entry{
 		{PolicyError, GroupSystem, "The policy failed on this Job",
 			"Fix the rule that the message names; nothing is admitted on an error."},
 		{PolicyUnavailable, GroupSystem, "No policy is in force",
@@ -87,9 +96,11 @@ func Catalogue() []Entry {
 // Of returns the entry of a code. An unknown code is of the system: somebody
 // has to look.
 func Of(code Code) Entry {
-	all := Catalogue()
-	if i := slices.IndexFunc(all, func(e Entry) bool { return e.Code == code }); i >= 0 {
-		return all[i]
+	all := catalogue()
+	for i := range all {
+		if all[i].Code == code {
+			return all[i]
+		}
 	}
 	return Entry{Code: code, Group: GroupSystem, Title: string(code)}
 }
@@ -104,8 +115,8 @@ func Main(found []Reason) (Reason, []Reason) {
 		return found[0], nil
 	}
 	sorted := slices.Clone(found)
-	all := Catalogue()
-	weight := func(r Reason) int { return slices.IndexFunc(all, func(e Entry) bool { return e.Code == r.Code }) }
+	all := catalogue()
+	weight := func(r Reason) int { return slices.IndexFunc(all[:], func(e Entry) bool { return e.Code == r.Code }) }
 	slices.SortStableFunc(sorted, func(a, b Reason) int { return weight(a) - weight(b) })
 	return sorted[0], slices.CompactFunc(sorted[1:], func(a, b Reason) bool { return a == b })
 }

@@ -256,10 +256,12 @@ func evicted(r decide.Result) []string {
 }
 
 // TestSafetyMachines is I3: where machines are verified and do not change, every
-// pod that was let go finds a node as soon as the scheduler looks at it.
+// pod that was let go finds a node as soon as the scheduler looks at it. A Job that
+// has more to complete than runs at once is left out: where a pod ends, its next one
+// need not come.
 func TestSafetyMachines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		log := watched(t, drawWorld(t, wanted{queues: 3, jobs: 12}), func(sim.Moment) {})
+		log := watched(t, drawWorld(t, wanted{queues: 3, jobs: 12, noMinCount: true}), func(sim.Moment) {})
 		if log.Unschedulable > 0 {
 			t.Fatalf("%d pods found no node\n%s", log.Unschedulable, tail(log))
 		}

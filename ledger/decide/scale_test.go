@@ -1,0 +1,114 @@
+package decide_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
+)
+
+// scale is 1,000 queues in 10 cohorts with 20 pairs of flavor and resource, 5,000
+// Jobs that run and use all quotas up, and so many that wait, of 8 shapes in every
+// queue.
+func scale(tb testing.TB, waiting int, preemption policies.Preemption) *world {
+	const queues, cohorts, flavors, running = 1000, 10, 10, 5000
+	w := newWorld(tb)
+	w.catalog.Flavors, w.catalog.Queues = map[string]policies.Flavor{}, map[string]policies.Queue{}
+	quotas := map[string]map[string]policies.Limit{}
+	var names []string
+	for f := range flavors {
+		name := fmt.Sprint("flavor-", f)
+		names = append(names, name)
+		w.catalog.Flavors[name] = policies.Flavor{NodeLabels: map[string]string{"flavor": name}}
+		quotas[name] = map[string]policies.Limit{gpu: {Nominal: 1}, "cpu": {Nominal: 1 << 40}}
+	}
+	for q := range queues {
+		w.catalog.Queues[queueName(q)] = policies.Queue{
+			Namespaces: policies.NamespaceRule{All: true}, Flavors: names, Quota: quotas,
+			Cohort: fmt.Sprint("cohort-", q%cohorts), Preemption: preemption,
+		}
+	}
+	for n := range queues * flavors / 8 {
+		w.node(fmt.Sprint("node-", n), 8, func(n *supply.Node) {
+			n.Allocatable["cpu"], n.Allocatable["memory"] = 128_000, 1<<40
+			n.Capacity = n.Allocatable
+		}, labels("flavor", names[n%flavors]))
+	}
+	for i := range running { // two cards each
+		w.scaleJob(fmt.Sprint("runs-", i), i%queues, 2)
+	}
+	planner := decide.NewPlanner()
+	for w.settle(planner) > 0 {
+	}
+	for i := range waiting {
+		w.scaleJob(fmt.Sprint("waits-", i), i%queues, int64(1+i/queues%8))
+	}
+	return w
+}
+
+func queueName(i int) string { return fmt.Sprintf("queue-%04d", i) }
+
+func (w *world) scaleJob(name string, q int, gpus int64) *demand.Job {
+	return w.job(name, 1, gpus, func(j *demand.Job) {
+		j.Queue = queueName(q)
+		j.PodSets[0].Requests = resource.List{"pods": 1, gpu: gpus, "cpu": 4000, "memory": 16 << 30}
+	})
+}
+
+// settle plans once, and has everybody run who may; it returns how many.
+func (w *world) settle(planner *decide.Planner) int {
+	r := planner.Plan(w.all())
+	w.carryOut(r)
+	for _, a := range r.Admit {
+		set := a.Reservation.PodSets[0]
+		w.book.SetPod(&supply.Pod{
+			UID: "pod-" + a.Job.Name, JobUID: a.Job.UID, Queue: a.Reservation.Queue, Flavors: set.Flavors,
+			Node: a.PreferNodes[0], Requests: set.Requests, Ready: true, Started: true,
+		})
+	}
+	return len(r.Admit)
+}
+
+// end has a Job and its pod be over.
+func (w *world) end(name string) {
+	over := *w.book.Job("uid-" + name)
+	over.Finished = true
+	w.book.SetJob(&over)
+	w.book.DeletePod("pod-" + name)
+	w.book.DeleteJob(over.UID)
+}
+
+// BenchmarkRelease is a plan after one Job has ended, with those who start booked.
+func BenchmarkRelease(b *testing.B) {
+	for _, waiting := range []int{1_000, 10_000, 50_000, 100_000} {
+		b.Run(fmt.Sprint(waiting, " wait"), func(b *testing.B) {
+			w := scale(b, waiting, policies.Preemption{})
+			planner := decide.NewPlanner()
+			for w.settle(planner) > 0 {
+			}
+			b.ReportAllocs()
+			started, before := 0, cpu()
+			for i := 0; b.Loop(); i++ {
+				w.end(fmt.Sprint("runs-", i%5000))
+				started += w.settle(planner)
+			}
+			b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(started)/float64(b.N), "starts/op")
+		})
+	}
+}
+
+// BenchmarkFirstPlan is the first plan after a restart.
+func BenchmarkFirstPlan(b *testing.B) {
+	w := scale(b, 50_000, policies.Preemption{})
+	b.ReportAllocs()
+	before := cpu()
+	for b.Loop() {
+		decide.NewPlanner().Plan(w.all())
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+}

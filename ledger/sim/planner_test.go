@@ -1,0 +1,85 @@
+package sim_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/sim"
+)
+
+// follower makes every plan of a run with one planner, as the loop does, and holds
+// it against the plan that is made from nothing.
+type follower struct {
+	*decide.Planner
+	verdicts map[string]decide.Outcome
+	holds    map[string]decide.HoldAnswer
+	busy     map[string]bool
+	codes    map[string]reason.Code
+}
+
+// touched is the UIDs of which the two maps say something else.
+func touched[V any](before, now map[string]V) []string {
+	var uids []string
+	for uid, v := range now {
+		if old, had := before[uid]; !had || !reflect.DeepEqual(old, v) {
+			uids = append(uids, uid)
+		}
+	}
+	for uid := range before {
+		if _, has := now[uid]; !has {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+func (f *follower) plan(in decide.Input) decide.Result {
+	in.Touched = slices.Concat(touched(f.verdicts, in.Verdicts), touched(f.holds, in.Holds), touched(f.busy, in.Busy))
+	f.verdicts, f.holds, f.busy = maps.Clone(in.Verdicts), maps.Clone(in.Holds), maps.Clone(in.Busy)
+	return f.Plan(in)
+}
+
+// all is a plan in full, without what a planner alone knows.
+func (f *follower) all(r decide.Result) decide.Result {
+	r.Waiting, r.Queues, r.Changed, r.Stale = f.Waiting(), f.Queues(), nil, nil
+	return r
+}
+
+// told checks that everybody was told who waits for something new.
+func (f *follower) told(t *rapid.T, r decide.Result) {
+	codes := map[string]reason.Code{}
+	for _, w := range f.Waiting() {
+		codes[w.UID] = w.Reason.Code
+		was := f.codes[w.UID]
+		if was == w.Reason.Code || slices.Contains(r.Changed, w.UID) {
+			continue
+		}
+		if was == "" || reason.Of(was).Group != reason.GroupMachines || reason.Of(w.Reason.Code).Group != reason.GroupMachines {
+			t.Fatalf("%s waits for %s after %q, and is not told", w.UID, w.Reason.Code, was)
+		}
+	}
+	f.codes = codes
+}
+
+// TestSafetyMemory: a planner that remembers plans like one that knows nothing.
+func TestSafetyMemory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &follower{Planner: decide.NewPlanner()}
+		watched(t, drawWorld(t, wanted{queues: 4, jobs: 14, outside: true}), func(m sim.Moment) {
+			want := decide.Plan(m.Input)
+			want.Changed, want.Stale = nil, nil
+			got := f.plan(m.Input)
+			f.told(t, got)
+			if diff := cmp.Diff(want, f.all(got)); diff != "" {
+				t.Fatalf("at %.3f, plan %d: from nothing (-) and from memory (+):\n%s", float64(m.Input.Now-start)/1e9, m.Round, diff)
+			}
+		})
+	})
+}
