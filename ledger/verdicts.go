@@ -221,10 +221,10 @@ func (l *Loop) holdStands(t *tracked, why *reason.Reason, till time.Time) decide
 	if until := time.Unix(0, why.Until); why.Until > 0 && until.Before(t.heldTill) {
 		t.heldTill = until
 	}
-	answer := decide.HoldAnswer{Reason: why}
-	l.standing.holds[string(t.raw.UID)] = answer
+	held := decide.HoldAnswer{Reason: why}
+	l.standing.holds[string(t.raw.UID)] = held
 	l.standing.noes[string(t.raw.UID)] = true
-	return answer
+	return held
 }
 
 // noStands is how long a "no" stands: until time, usage or machines may have

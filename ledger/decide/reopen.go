@@ -65,7 +65,7 @@ func (p *planner) compareTrees() {
 // whether anything has changed about what is free on them.
 func (p *planner) machinesChanged() (nodes, free bool) {
 	have, now := p.Snapshot.Machines()
-	last := &p.Planner.last
+	last := &p.last
 	nodes, free = have != last.have, have != last.have || now != last.free
 	free = free || last.made || !slices.Equal(p.leaving.uids(), last.leaving)
 	for shape, pods := range last.promises {
@@ -83,24 +83,32 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	anew := l.booked || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
 	for _, c := range l.classes {
-		switch {
-		case c.failed == nil:
-		case anew, nodes, machines && c.machines, l.displaces && r.victims, c.touches(r.freed):
-			if anew {
-				c.shutCode = ""
-			}
-			if anew || p.might(c) {
-				c.reopen()
-				l.moved = true
-			} else if !c.shut || nodes {
-				c.shut, c.code = true, ""
-				l.tells = true
-			}
-		case r.changed && !c.shut:
-			c.code, l.tells = "", true
+		if c.failed != nil {
+			p.reconsider(c, anew, nodes, nodes || machines && c.machines || l.concerns(c))
 		}
 	}
 	r.moves = r.moves || l.moved
+}
+
+// reconsider opens a class that did not fit, if it might; again: something has changed
+// that is of interest to it. Else its reason may be another one.
+func (p *planner) reconsider(c *class, anew, nodes, again bool) {
+	l := c.line
+	switch {
+	case anew, again && p.might(c):
+		c.reopen(anew)
+		l.moved = true
+	case again && (!c.shut || nodes):
+		c.shut, c.code, l.tells = true, "", true
+	case !again && l.root.changed && !c.shut:
+		c.code, l.tells = "", true
+	}
+}
+
+// concerns tells whether what was freed, or who may be displaced, is of interest to a
+// class.
+func (l *line) concerns(c *class) bool {
+	return l.displaces && l.root.victims || c.touches(l.root.freed)
 }
 
 // comeAlong: a Job that keeps something of its queue's own as long as others have
@@ -108,7 +116,7 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 func (p *planner) comeAlong(l *line) {
 	for _, c := range l.classes {
 		if c.lends && c.failed != nil && l.stopped == nil {
-			c.reopen()
+			c.reopen(false)
 			l.moved = true
 		}
 	}
@@ -137,7 +145,7 @@ func (p *planner) again() {
 		l.moved = l.active == p.tally
 		for _, c := range l.classes {
 			if c.failed != nil && p.might(c) {
-				c.reopen()
+				c.reopen(false)
 				l.moved = true
 			}
 		}
@@ -178,9 +186,12 @@ func (p *planner) crowd(l *line) int64 {
 	return p.Snapshot.Admitted(l.name)
 }
 
-// reopen forgets that a class did not fit.
-func (c *class) reopen() {
+// reopen forgets that a class did not fit; anew, all that is known of it.
+func (c *class) reopen(anew bool) {
 	c.failed, c.machines, c.lends, c.shut, c.code = nil, false, false, false, ""
+	if anew {
+		c.shutCode = ""
+	}
 }
 
 // touches tells whether the class could have any of these.

@@ -64,7 +64,7 @@ func (p *planner) doubt() {
 
 // keepLast notes how the plan leaves things.
 func (p *planner) keepLast() {
-	last := &p.Planner.last
+	last := &p.last
 	p.buffer, last.shares = last.Tree, p.tree
 	last.have, last.free = p.Snapshot.Machines()
 	last.leaving = p.leaving.uids()

@@ -78,31 +78,40 @@ func (p *planner) nominate() []*entry {
 // it that can't are put aside.
 func (p *planner) nominateIn(l *line) *entry {
 	for it := l.head(); it != nil; it = l.head() {
-		if l.stopped != nil && !p.OneRound {
-			if !l.along {
-				return nil
-			}
+		switch {
+		case p.OneRound:
+			return p.nominateOne(it)
+		case l.stopped != nil && !l.along:
+			return nil
+		case l.stopped != nil:
 			l.along = it.class.lends
 			return p.nominateOne(it)
-		}
-		if l.backfills() && !l.booked { // what it books room beside is known when its turn comes
+		case l.backfills() && !l.booked: // what it books room beside is known when its turn comes
 			return p.nominateOne(it)
-		}
-		if it.tried == nil && !p.OneRound && (it.class.fails(it) || !p.might(it.class)) {
-			if it.class.failed == nil {
-				it.class.shut = true
-			}
+		case it.tried == nil && p.surely(it.class, it):
 			p.park(it)
 			continue
 		}
 		e := p.nominateOne(it)
-		if e.would() || e.mode > noFit && l.lends() || p.OneRound || e.assignment.tried.pending() || it.from.pending() {
+		if e.would() || e.mode > noFit && l.lends() || e.assignment.tried.pending() || it.from.pending() {
 			return e
 		}
 		it.tried = e.assignment.tried
 		p.park(it)
 	}
 	return nil
+}
+
+// surely: it is known at a glance that a Job does not fit.
+func (p *planner) surely(c *class, it *item) bool {
+	if c.fails(it) {
+		return true
+	}
+	if p.might(c) {
+		return false
+	}
+	c.shut = c.shut || c.failed == nil
+	return true
 }
 
 func (p *planner) nominateOne(it *item) *entry {
@@ -114,8 +123,8 @@ func (p *planner) nominateOne(it *item) *entry {
 	if p.crowded(it.line) {
 		return e
 	}
-	counts := append(p.counts[:0], make([]int64, len(it.class.sets))...)
-	p.counts = counts
+	p.counts = append(p.counts[:0], make([]int64, len(it.class.sets))...)
+	counts := p.counts
 	fill := func(spared, all int64) {
 		for i, s := range it.class.sets {
 			counts[i] = s.count
@@ -335,50 +344,6 @@ func (p *planner) giveBack() {
 		r.keptFor = append(r.keptFor, kept.line)
 	}
 	p.borrowed = nil
-}
-
-// park puts a Job aside that does not fit; in a strict queue, everybody behind it
-// waits for it. One whose pod sets have flavors left to be tried together comes
-// again in the next round.
-func (p *planner) park(it *item) {
-	p.turn(it)
-	if again := it.tried.pending() || !p.OneRound && it.from.pending(); again && it.resumed <= it.class.offers() {
-		it.resumed++
-		it.skipped = true
-		return
-	}
-	if !it.class.fails(it) {
-		it.class.failed = it
-	}
-	if it.line.strict && !it.line.booked && p.blocks(it) {
-		if it.line.booked = it.line.backfills() && p.bookFor(it); !it.line.booked {
-			it.line.stopped, it.line.along = it, it.class.lends
-			return
-		}
-	} else if it.line.strict && !it.line.booked {
-		it.class.passed = true
-	}
-	it.parked, p.moved = true, true
-	if !p.OneRound {
-		return
-	}
-	for _, other := range it.line.items { // who is alike need not be tried in a round of its own
-		other.parked = other.parked || other.class == it.class && other.verdict.Priority == it.verdict.Priority
-	}
-}
-
-// blocks: a strict line stops only at a Job that waits for share or machines,
-// not at one that can never start.
-func (p *planner) blocks(it *item) bool {
-	if p.HopelessBlock {
-		return true
-	}
-	main, _ := reason.Main(p.lacks(it.class, nil))
-	switch reason.Of(main.Code).Group {
-	case reason.GroupShare, reason.GroupMachines:
-		return true
-	}
-	return false
 }
 
 // mulDiv is a×b/c for 0 ≤ b ≤ c, without a product that could be too big.

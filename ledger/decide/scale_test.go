@@ -41,9 +41,7 @@ func scale(tb testing.TB, waiting int, preemption policies.Preemption) *world {
 	for i := range running { // two cards each
 		w.scaleJob(fmt.Sprint("runs-", i), i%queues, 2)
 	}
-	planner := decide.NewPlanner()
-	for w.settle(planner) > 0 {
-	}
+	w.settleAll(decide.NewPlanner())
 	for i := range waiting {
 		w.scaleJob(fmt.Sprint("waits-", i), i%queues, int64(1+i/queues%8))
 	}
@@ -73,6 +71,12 @@ func (w *world) settle(planner *decide.Planner) int {
 	return len(r.Admit)
 }
 
+func (w *world) settleAll(planner *decide.Planner) {
+	for started := 1; started > 0; {
+		started = w.settle(planner)
+	}
+}
+
 // end has a Job and its pod be over.
 func (w *world) end(name string) {
 	over := *w.book.Job("uid-" + name)
@@ -88,8 +92,7 @@ func BenchmarkRelease(b *testing.B) {
 		b.Run(fmt.Sprint(waiting, " wait"), func(b *testing.B) {
 			w := scale(b, waiting, policies.Preemption{})
 			planner := decide.NewPlanner()
-			for w.settle(planner) > 0 {
-			}
+			w.settleAll(planner)
 			b.ReportAllocs()
 			started, before := 0, cpu()
 			for i := 0; b.Loop(); i++ {

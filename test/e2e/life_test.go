@@ -153,7 +153,6 @@ func over(t *testing.T, ctx context.Context, s *stories.Scene, name string, targ
 	}))
 }
 
-// TestAJobThatIsAboutToEndHoldsItsQuotaUntilItsPodsAreGone.
 func TestAJobThatIsAboutToEndHoldsItsQuotaUntilItsPodsAreGone(t *testing.T) {
 	ctx, s := lifeScene(t)
 	firstPod := func(name string, of func(corev1.Pod) bool) string {
