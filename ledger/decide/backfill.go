@@ -148,10 +148,11 @@ func (p *planner) end(n quota.NodeID, uses []use, sets []chosen) {
 
 // delays is the booking that an entry would be in the way of, nil if it would not:
 // one that ranks before it, that is not over by then, and that does not fit beside.
+// Whoever borrows from nearer has its turn first, whatever is booked.
 func (p *planner) delays(e *entry) *booking {
 	over := e.endIf(p.Now)
 	for _, b := range p.bookings {
-		if b.head == e.item || compare(b.head, e.item) > 0 || over > 0 && over <= b.at {
+		if b.head == e.item || compare(b.head, e.item) > 0 || e.level < b.gets.level || over > 0 && over <= b.at {
 			continue
 		}
 		if !b.tree.fits(e.line.node, e.uses) || !p.QuotaOnly && !b.machines.allow(e.sets) {
@@ -176,10 +177,11 @@ func (p *planner) crowdBookings(it *item, a *assignment) {
 }
 
 // startBy is the moment at which a Job starts at the latest, as things are; 0 if
-// that is not known, or if others are before it that may take what they like.
+// that is not known, or if others are before it that may take what they like, as
+// they are where it has to borrow.
 func (p *planner) startBy(it *item) int64 {
 	at := slices.IndexFunc(p.bookings, func(b *booking) bool { return b.head == it })
-	if at < 0 || p.bookings[at].late {
+	if at < 0 || p.bookings[at].late || p.bookings[at].gets.level > 0 {
 		return 0
 	}
 	for _, l := range p.order {

@@ -73,6 +73,17 @@ func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 			w.job("big", 4, 1)
 			w.job("stranger", 1, 1, in("other"))
 		}, []string{}, map[string]string{"big": head, "stranger": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		{"but not one that needs nothing but its queue's own, where the head has to borrow", func(w *world) {
+			for _, name := range []string{"research", "other"} {
+				q := w.catalog.Queues[name]
+				q.Cohort, q.Quota = "all", map[string]map[string]policies.Limit{"gpu": {gpu: {Nominal: 2}}}
+				w.catalog.Queues[name] = q
+			}
+			w.job("big", 3, 1)
+			w.job("owner", 2, 1, in("other"))
+		}, []string{"owner"}, map[string]string{
+			"big": "WaitingForQuota: research uses 2 of 2 nvidia.com/gpu on gpu; 3 asked, 2 left in cohort all, where nobody else borrows",
+		}},
 		{"whoever ranks before it does as he likes", func(w *world) {
 			w.job("big", 4, 1)
 			w.ranked(w.job("important", 2, 1, in("other")), 1)

@@ -29,7 +29,7 @@ type class struct {
 	// failed did not fit; nor will who comes after it, until something changes.
 	failed   *item
 	machines bool // machines had to do with it
-	shut     bool // might says so
+	shut     bool // might says so, of a simple one
 	lends    bool // it can displace nobody, and keeps what is its queue's own
 
 	next   int   // of items
@@ -51,6 +51,9 @@ type classKey struct {
 	form  book.FormKey
 	allow string
 }
+
+// simple: it has one flavor to find, so that nothing hangs on another.
+func (c *class) simple() bool { return len(c.sets) == 1 && len(c.sets[0].parts) == 1 }
 
 // ask is one pod set: what it wants of each group of resources.
 type ask struct {

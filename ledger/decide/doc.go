@@ -6,12 +6,17 @@
 // What it needs from a policy's lazy rules it asks for (Result.Asks); the loop
 // gets the answers and plans again.
 //
+// A Planner makes the same plans, one after the other, and looks only at those for
+// whom something has changed: it takes up what is new in the book (catchup), opens
+// the lines in which somebody might fit (reopen), and afterwards tells whose reason
+// is another one (report). Plan is a planner that knows nothing.
+//
 // A plan is rounds (rounds). In each, the first Job of every queue is looked at, all
 // against the same picture: the best flavor for every part of it (assign), and whom
 // it might displace (victims, classical, fair). Then they are taken in order
 // (order), each seeing what those before it took. It goes on until nobody is left
-// who was not tried. Room only gets less within a plan, so Jobs that are alike
-// (class) need one look.
+// who was not tried. Room only gets less while Jobs start, so those that are alike
+// (class) need one look; where others are taken back, everybody gets another.
 //
 // There are two trees of quotas: as things are, and as they will be when those have
 // gone who are taken back. A Job is planned on the second and starts when the first

@@ -99,7 +99,7 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 		c.reopen(anew)
 		l.moved = true
 	case again && (!c.shut || nodes):
-		c.shut, c.code, l.tells = true, "", true
+		c.shut, c.code, l.tells = c.simple(), "", true
 	case !again && l.root.changed && !c.shut:
 		c.code, l.tells = "", true
 	}

@@ -282,12 +282,12 @@ func (p *planner) codeOfClass(c *class) reason.Code {
 	}
 	have, _ := p.Snapshot.Machines()
 	if c.failed == nil { // behind a stopped Job, and not tried: all that counts is whether it ever fits
-		if c.idleCode == "" || c.idleHave != have {
+		if c.idleCode == "" || c.idleHave != have || !c.simple() {
 			c.idleCode, c.idleHave = p.shutCode(c), have
 		}
 		return c.idleCode
 	}
-	if c.shut = c.shut || !p.OneRound && !p.might(c); !c.shut {
+	if c.shut = c.shut || !p.OneRound && c.simple() && !p.might(c); !c.shut {
 		c.code = p.answerOfClass(c, nil).main.Code
 		return c.code
 	}
@@ -300,7 +300,7 @@ func (p *planner) codeOfClass(c *class) reason.Code {
 
 // shutCode is why nobody of a class starts where might says so.
 func (p *planner) shutCode(c *class) reason.Code {
-	if len(c.sets) == 1 && len(c.sets[0].parts) == 1 && p.lacksQuota(c, &c.sets[0], &c.sets[0].parts[0]) {
+	if c.simple() && p.lacksQuota(c, &c.sets[0], &c.sets[0].parts[0]) {
 		return reason.WaitingForQuota
 	}
 	return p.answerOfClass(c, nil).main.Code

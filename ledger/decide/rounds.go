@@ -110,7 +110,7 @@ func (p *planner) surely(c *class, it *item) bool {
 	if p.might(c) {
 		return false
 	}
-	c.shut = c.shut || c.failed == nil
+	c.shut = c.shut || c.simple() && c.failed == nil
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/sim"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // follower makes every plan of a run with one planner, as the loop does, and holds
@@ -68,11 +69,37 @@ func (f *follower) told(t *rapid.T, r decide.Result) {
 	f.codes = codes
 }
 
+// drawBackfill has the Jobs of some queues overtake their head, and says of some when
+// they are over.
+func drawBackfill(t *rapid.T, w *sim.World) {
+	for name := range w.Catalog.Queues {
+		if rapid.IntRange(0, 3).Draw(t, "backfills") > 0 {
+			continue
+		}
+		for _, c := range append(w.Changes, sim.Change{Catalog: w.Catalog}) {
+			if c.Catalog == nil {
+				continue
+			}
+			if q, has := c.Catalog.Queues[name]; has {
+				q.Strategy = policies.Backfill
+				c.Catalog.Queues[name] = q
+			}
+		}
+	}
+	for _, c := range w.Changes {
+		if c.Arrive != nil && c.Arrive.Runs > 0 && rapid.Bool().Draw(t, "says when it is over") {
+			c.Arrive.Policy = &policies.Workload{ActiveDeadlineSec: c.Arrive.Runs/second + 1}
+		}
+	}
+}
+
 // TestSafetyMemory: a planner that remembers plans like one that knows nothing.
 func TestSafetyMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &follower{Planner: decide.NewPlanner()}
-		watched(t, drawWorld(t, wanted{queues: 4, jobs: 14, outside: true}), func(m sim.Moment) {
+		w := drawWorld(t, wanted{queues: 4, jobs: 14, outside: true})
+		drawBackfill(t, &w)
+		watched(t, w, func(m sim.Moment) {
 			want := decide.Plan(m.Input)
 			want.Changed, want.Stale = nil, nil
 			got := f.plan(m.Input)
