@@ -135,3 +135,20 @@ func TestQueuesOfAPlan(t *testing.T) {
 		t.Errorf("a queue that left the policy stays while anything is charged to it: %+v", r)
 	}
 }
+
+func TestWhoIsHeldHearsWhatElseIsInTheWayForGood(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.in.Held = map[string]bool{"research": true}
+	w.job("denied", 1, 1)
+	w.verdicts["uid-denied"] = decide.Outcome{
+		Verdict: policies.Verdict{Queue: "research"},
+		Reason:  &reason.Reason{Code: reason.DeniedByPolicy, Message: "no_team: say whose it is"},
+	}
+	w.job("later", 1, 1)
+	held := "QueueHeld: queue research is held by an operator (spec.hold of the Queue)"
+	want := map[string]string{"denied": held + "; besides, DeniedByPolicy: no_team: say whose it is", "later": held}
+	if diff := cmp.Diff(want, said(w.plan())); diff != "" {
+		t.Errorf("why they wait (-want +got):\n%s", diff)
+	}
+}

@@ -288,3 +288,31 @@ func TestAQueueHasNoMoreJobsThanItMay(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAVictimWhosePodsNeverGoIsNoRoomForAnybody(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("other", 4, 1, in("red")), "n1")
+	w.runs(w.job("stuck", 4, 1, in("red")), "n2")
+	w.job("owner", 4, 1, in("blue"))
+	if diff := cmp.Diff([]string{"stuck"}, w.takeBack(w.plan())); diff != "" {
+		t.Fatalf("who makes room (-want +got):\n%s", diff)
+	}
+	w.job("behind", 1, 1, in("blue"))
+	w.in.Now += 9 * 60 * second
+	if r := w.plan(); len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("while the pods go, %v starts and %v is taken back", started(r), w.takeBack(r))
+	}
+	w.in.Now += 60 * second
+	r := w.plan()
+	if len(r.Admit) > 0 {
+		t.Errorf("%v starts on GPUs that are in use", started(r))
+	}
+	// Its pods count as if they stayed, and its queue still has more than its own.
+	if diff := cmp.Diff([]string{"other"}, w.takeBack(r)); diff != "" {
+		t.Fatalf("who makes room instead (-want +got):\n%s", diff)
+	}
+	w.podsGo("other", 4)
+	if diff := cmp.Diff([]string{"owner"}, started(w.plan())); diff != "" {
+		t.Errorf("who starts when those pods are gone (-want +got):\n%s", diff)
+	}
+}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -215,6 +216,10 @@ type answer struct {
 func answerOf(found []reason.Reason) *answer {
 	a := &answer{}
 	a.main, a.others = reason.Main(found)
+	if len(a.others) > 0 && reason.Of(a.main.Code).Group == reason.GroupHeld && reason.Of(a.others[0].Code).Group == reason.GroupNeedsUser {
+		// Who is held would be surprised by that afterwards.
+		a.main.Message += fmt.Sprintf("; besides, %s: %s", a.others[0].Code, a.others[0].Message)
+	}
 	a.parked = !reason.Of(a.main.Code).Group.InLine()
 	return a
 }
