@@ -109,7 +109,8 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 		a.tried = append(a.tried, reached)
 	}
 	if a.mode == fits && !p.allows(a.sets) {
-		a.mode, c.machines = noFit, true
+		a.mode = noFit
+		c.lacksMachines()
 	}
 	return a
 }
@@ -239,7 +240,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 	if p.allows(sets) {
 		return f
 	}
-	it.class.machines = true
+	it.class.lacksMachines()
 	return p.forMachines(it, a, f, sets, this, o)
 }
 

@@ -55,6 +55,9 @@ type classKey struct {
 // simple: it has one flavor to find, so that nothing hangs on another.
 func (c *class) simple() bool { return len(c.sets) == 1 && len(c.sets[0].parts) == 1 }
 
+// lacksMachines notes that machines had to do with it that a class does not fit.
+func (c *class) lacksMachines() { c.machines, c.line.machines = true, true }
+
 // ask is one pod set: what it wants of each group of resources.
 type ask struct {
 	count, least int64

@@ -33,6 +33,9 @@ type line struct {
 	// for more than is its own.
 	displaces, displacesToBorrow bool
 
+	// machines had to do with it that some class does not fit.
+	machines bool
+
 	open   byHead
 	moved  bool  // something has changed since its Jobs had their turn
 	active int64 // the last plan in which somebody had a turn

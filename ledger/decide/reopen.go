@@ -82,9 +82,13 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	r := l.root
 	anew := l.booked || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
-	for _, c := range l.classes {
-		if c.failed != nil {
-			p.reconsider(c, anew, nodes, nodes || machines && c.machines || l.concerns(c))
+	if anew || nodes || r.changed || r.victims || machines && l.machines {
+		l.machines = false
+		for _, c := range l.classes {
+			if c.failed != nil {
+				p.reconsider(c, anew, nodes, nodes || machines && c.machines || p.concerns(c))
+			}
+			l.machines = l.machines || c.machines
 		}
 	}
 	r.moves = r.moves || l.moved
@@ -107,8 +111,15 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 
 // concerns tells whether what was freed, or who may be displaced, is of interest to a
 // class.
-func (l *line) concerns(c *class) bool {
-	return l.displaces && l.root.victims || c.touches(l.root.freed)
+func (p *planner) concerns(c *class) bool {
+	l := c.line
+	if l.displaces && l.root.victims {
+		return true
+	}
+	if c.shut { // then nothing else can have come to fit
+		return p.mightOf(c, l.root.freed)
+	}
+	return c.touches(l.root.freed)
 }
 
 // comeAlong: a Job that keeps something of its queue's own as long as others have
@@ -194,6 +205,25 @@ func (c *class) reopen(anew bool) {
 	}
 }
 
+// mightOf tells, at a glance, whether some flavor of which something was freed would
+// do.
+func (p *planner) mightOf(c *class, freed pairSet) bool {
+	if len(freed) == 0 {
+		return false
+	}
+	for i := range c.sets {
+		for k := range c.sets[i].parts {
+			this := &c.sets[i].parts[k]
+			for at := range this.offers {
+				if o := &this.offers[at]; o.clash == nil && freed.hasAny(o.pairs) && p.mightGive(c.line, &c.sets[i], this, o) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // touches tells whether the class could have any of these.
 func (c *class) touches(pairs pairSet) bool {
 	if len(pairs) == 0 {
@@ -203,10 +233,8 @@ func (c *class) touches(pairs pairSet) bool {
 		for k := range c.sets[i].parts {
 			offers := c.sets[i].parts[k].offers
 			for at := range offers {
-				for _, pair := range offers[at].pairs {
-					if pairs.has(pair) {
-						return true
-					}
+				if pairs.hasAny(offers[at].pairs) {
+					return true
 				}
 			}
 		}
@@ -264,6 +292,15 @@ func (s *pairSet) add(p quota.PairID) {
 
 func (s pairSet) has(p quota.PairID) bool {
 	return p >= 0 && int(p/64) < len(s) && s[p/64]&(1<<(p%64)) != 0
+}
+
+func (s pairSet) hasAny(pairs []quota.PairID) bool {
+	for _, p := range pairs {
+		if s.has(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // byHead is classes, the one first whose next Job comes first.

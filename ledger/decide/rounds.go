@@ -110,7 +110,9 @@ func (p *planner) surely(c *class, it *item) bool {
 	if p.might(c) {
 		return false
 	}
-	c.shut = c.shut || c.simple() && c.failed == nil
+	if c.simple() && c.failed == nil {
+		c.shut, c.machines = true, false
+	}
 	return true
 }
 
@@ -209,7 +211,7 @@ func (p *planner) processOne(e *entry) {
 		p.park(it)
 	case slices.ContainsFunc(e.victims, func(v target) bool { return v.gone }), !p.still(e):
 		it.skipped = true        // its turn comes again in the next round
-		it.class.machines = true // it may have been those that others were before it for
+		it.class.lacksMachines() // it may have been those that others were before it for
 	default:
 		if b := p.delays(e); b != nil {
 			it.found = append(it.found, reason.WouldDelay(named(b.head, it.job.Namespace), b.at))

@@ -25,7 +25,7 @@ func (c *claim) enough() bool {
 	if c.trial == nil || c.trial.allow(c.sets) {
 		return true
 	}
-	c.item.class.machines = true
+	c.item.class.lacksMachines()
 	return false
 }
 
