@@ -124,7 +124,8 @@ func (w *world) records(t *testing.T, ctx context.Context) {
 	})
 	for _, key := range []string{
 		policies.AnnotationReservation, policies.AnnotationBypass, policies.AnnotationUser, policies.AnnotationArrival,
-		policies.AnnotationInjected, policies.AnnotationBackoff, policies.LabelState,
+		policies.AnnotationInjected, policies.AnnotationMutated, policies.AnnotationBackoff, policies.AnnotationPreempted,
+		policies.AnnotationRan, policies.LabelState,
 	} {
 		job := forge(newJob("recorded"), key)
 		_, err := jobs.Create(ctx, job, metav1.CreateOptions{})

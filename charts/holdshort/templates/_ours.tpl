@@ -58,7 +58,7 @@ that somebody would believe.
 ({{ . }}.size() <= {{ include "holdshort.keysMax" . }} ? {{ . }}.filter(k, k.startsWith('holdshort.dev/'))
 {{- /* on one line, so that it fits in anywhere */ -}}
 {{- " : " -}}
-['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'mutated', 'message', 'in-queue', 'backoff', 'preempted', 'flavors', 'bypass']
+['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'mutated', 'message', 'in-queue', 'backoff', 'preempted', 'ran', 'flavors', 'bypass']
 {{- ".map(k, 'holdshort.dev/' + k)" -}}
 .filter(k, k in {{ . }}))
 {{- end -}}
@@ -212,7 +212,7 @@ it too.
 */}}
 {{- define "holdshort.cel.recordsAnew" -}}
 (object.metadata.?labels[?'holdshort.dev/queue'].hasValue()
-&& (['user', 'arrival', 'reservation', 'injected', 'mutated', 'backoff', 'preempted', 'bypass'].exists(k,
+&& (['user', 'arrival', 'reservation', 'injected', 'mutated', 'backoff', 'preempted', 'ran', 'bypass'].exists(k,
   object.metadata.?annotations[?'holdshort.dev/' + k].hasValue()
   && !(request.operation == 'UPDATE' && oldObject.metadata.?labels[?'holdshort.dev/queue'].hasValue()
     && oldObject.metadata.?annotations[?'holdshort.dev/' + k] == object.metadata.?annotations[?'holdshort.dev/' + k]))
@@ -224,6 +224,6 @@ it too.
 {{/* What to say about it. */}}
 {{- define "holdshort.recordsMessage" -}}
 What a Job with the label holdshort.dev/queue was given is written by holdshort alone, also where it does not look
-after Jobs: leave out the label holdshort.dev/state and the annotations user, arrival, reservation, injected, mutated, backoff, preempted
+after Jobs: leave out the label holdshort.dev/state and the annotations user, arrival, reservation, injected, mutated, backoff, preempted, ran
 and bypass of holdshort.dev/.
 {{- end -}}
