@@ -93,19 +93,43 @@ func drawBackfill(t *rapid.T, w *sim.World) {
 	}
 }
 
+// drawHold has a rule hold some Jobs until a moment, and others for good.
+func drawHold(t *rapid.T, w *sim.World) {
+	if rapid.Bool().Draw(t, "nobody is held") {
+		return
+	}
+	till := map[string]int64{}
+	for _, c := range w.Changes {
+		if c.Arrive != nil {
+			till[c.Arrive.UID] = start + pick[int64](t, "held until", 0, 0, 20, 50, 1<<20)*second
+		}
+	}
+	w.Rules.Hold = func(q sim.Question) decide.HoldAnswer {
+		if at := till[q.Workload.UID]; q.Now < at {
+			return decide.HoldAnswer{Reason: &reason.Reason{Code: reason.HeldByPolicy, Message: "not yet", Until: at}}
+		}
+		return decide.HoldAnswer{}
+	}
+}
+
 // TestSafetyMemory: a planner that remembers plans like one that knows nothing.
 func TestSafetyMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &follower{Planner: decide.NewPlanner()}
 		w := drawWorld(t, wanted{queues: 4, jobs: 14, outside: true})
 		drawBackfill(t, &w)
+		drawHold(t, &w)
 		watched(t, w, func(m sim.Moment) {
-			want := decide.Plan(m.Input)
-			want.Changed, want.Stale = nil, nil
-			got := f.plan(m.Input)
-			f.told(t, got)
-			if diff := cmp.Diff(want, f.all(got)); diff != "" {
-				t.Fatalf("at %.3f, plan %d: from nothing (-) and from memory (+):\n%s", float64(m.Input.Now-start)/1e9, m.Round, diff)
+			asking := m.Input
+			asking.Holds = nil // before anybody was asked
+			for _, in := range []decide.Input{asking, m.Input} {
+				want := decide.Plan(in)
+				want.Changed, want.Stale = nil, nil
+				got := f.plan(in)
+				f.told(t, got)
+				if diff := cmp.Diff(want, f.all(got)); diff != "" {
+					t.Fatalf("at %.3f, plan %d: from nothing (-) and from memory (+):\n%s", float64(in.Now-start)/1e9, m.Round, diff)
+				}
 			}
 		})
 	})
