@@ -80,7 +80,8 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 		return
 	}
 	r := l.root
-	anew := l.booked || l.crowd != p.crowd(l)
+	// What is booked, or could be, hangs on the clock and on everybody who runs.
+	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
 	if anew || nodes || r.changed || r.victims || machines && l.machines {
 		l.machines = false

@@ -72,7 +72,7 @@ func (f *follower) told(t *rapid.T, r decide.Result) {
 // drawBackfill has the Jobs of some queues overtake their head, and says of some when
 // they are over.
 func drawBackfill(t *rapid.T, w *sim.World) {
-	for name := range w.Catalog.Queues {
+	for _, name := range slices.Sorted(maps.Keys(w.Catalog.Queues)) {
 		if rapid.IntRange(0, 3).Draw(t, "backfills") > 0 {
 			continue
 		}
