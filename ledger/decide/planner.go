@@ -103,7 +103,7 @@ type root struct {
 	victims bool    // others may be displaced than in the last plan
 	wakeAt  int64   // when that will be so; 0: not known
 	moves   bool    // some of its Jobs have their turn
-	changed bool    // something else is used than in the last plan
+	changed bool    // something else is used than at the beginning of the last plan
 	keptFor []*line // of whom the last round kept something, which kept anything
 	used    bool    // and by this plan
 }

@@ -105,7 +105,11 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 		l.moved = true
 	case again && (!c.shut || nodes):
 		c.shut, c.code, l.tells = c.simple(), "", true
-	case !again && l.root.changed && !c.shut:
+	case again || !l.root.changed || c.shut:
+	case l.lends(): // who lacked machines alone may lack quota by now, and keep what is its queue's own
+		c.reopen(false)
+		l.moved = true
+	default:
 		c.code, l.tells = "", true
 	}
 }

@@ -52,7 +52,7 @@ func (p *planner) doubt() {
 		if !r.used {
 			continue
 		}
-		r.used = false
+		r.used, r.changed = false, true // to be seen by the next plan, too
 		for _, l := range r.lines {
 			for _, c := range l.classes {
 				if c.failed != nil && !c.shut {
