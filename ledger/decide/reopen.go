@@ -84,15 +84,19 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
 	if anew || nodes || r.changed || r.victims || machines && l.machines {
-		l.machines = false
-		for _, c := range l.classes {
-			if c.failed != nil {
-				p.reconsider(c, anew, nodes, nodes || machines && c.machines || p.concerns(c))
-			}
-			l.machines = l.machines || c.machines
-		}
+		p.reconsiderAll(l, anew, nodes, machines)
 	}
 	r.moves = r.moves || l.moved
+}
+
+func (p *planner) reconsiderAll(l *line, anew, nodes, machines bool) {
+	l.machines = false
+	for _, c := range l.classes {
+		if c.failed != nil {
+			p.reconsider(c, anew, nodes, nodes || machines && c.machines || p.concerns(c))
+		}
+		l.machines = l.machines || c.machines
+	}
 }
 
 // reconsider opens a class that did not fit, if it might; again: something has changed
