@@ -265,8 +265,8 @@ func (p *planner) openTrees() {
 
 // openQueues makes a line for every queue of the policy.
 func (p *planner) openQueues() {
-	limits := p.Limits
-	if p.Catalog != nil && limits == nil {
+	var limits *quota.Limits
+	if p.Catalog != nil {
 		var err error
 		if limits, err = Limits(p.Catalog); err != nil {
 			p.Catalog = nil // nobody knows what is left: nothing is admitted

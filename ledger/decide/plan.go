@@ -16,8 +16,6 @@ type Input struct {
 	// is admitted.
 	Catalog  *policies.Catalog
 	Revision string // its digest
-	// Limits of the catalog; nil: made for this plan.
-	Limits *quota.Limits
 	// Memory of the round before, in plans of one round.
 	Memory *Memory
 	// Verdicts by Job UID, for every Job that may be admitted.

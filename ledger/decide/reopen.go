@@ -217,32 +217,24 @@ func (c *class) reopen(anew bool) {
 // mightOf tells, at a glance, whether some flavor of which something was freed would
 // do.
 func (p *planner) mightOf(c *class, freed pairSet) bool {
-	if len(freed) == 0 {
-		return false
-	}
-	for i := range c.sets {
-		for k := range c.sets[i].parts {
-			this := &c.sets[i].parts[k]
-			for at := range this.offers {
-				if o := &this.offers[at]; o.clash == nil && freed.hasAny(o.pairs) && p.mightGive(c.line, &c.sets[i], this, o) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return c.has(freed, func(s *ask, this *part, o *offer) bool { return o.clash == nil && p.mightGive(c.line, s, this, o) })
 }
 
 // touches tells whether the class could have any of these.
 func (c *class) touches(pairs pairSet) bool {
+	return c.has(pairs, func(*ask, *part, *offer) bool { return true })
+}
+
+// has tells whether the class could have any of these of an offer that does.
+func (c *class) has(pairs pairSet, does func(*ask, *part, *offer) bool) bool {
 	if len(pairs) == 0 {
 		return false
 	}
 	for i := range c.sets {
-		for k := range c.sets[i].parts {
-			offers := c.sets[i].parts[k].offers
-			for at := range offers {
-				if pairs.hasAny(offers[at].pairs) {
+		s := &c.sets[i]
+		for k := range s.parts {
+			for at := range s.parts[k].offers {
+				if o := &s.parts[k].offers[at]; pairs.hasAny(o.pairs) && does(s, &s.parts[k], o) {
 					return true
 				}
 			}

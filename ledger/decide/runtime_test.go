@@ -33,13 +33,7 @@ func TestWhoHasRunForAsLongAsItMayIsTakenBackForGood(t *testing.T) {
 		"Try: delete the Job, and make smaller ones of it"
 	const raised = "OutOfTime: it has run for 1m40s in all, and when it started it might run for 1m40s; what it was given since counts when it starts again"
 	ranBefore := func(j *demand.Job) { j.Ran = 60 * second }
-	for _, c := range []struct {
-		name  string
-		given func(*world)
-		at    int64 // seconds after start
-		want  map[string]string
-		wake  int64 // seconds after start; 0: never
-	}{
+	for _, c := range []takeBackCase{
 		{"when its own time is up", func(w *world) { runsFor(w, w.job("a", 1, 1, atMost(100))) }, 100, map[string]string{"a": own}, 0},
 		{"not before, and looked at again when it is", func(w *world) { runsFor(w, w.job("a", 1, 1, atMost(100))) }, 99, map[string]string{}, 100},
 		{"when the policy's time is up", func(w *world) {
@@ -101,17 +95,7 @@ func TestWhoHasRunForAsLongAsItMayIsTakenBackForGood(t *testing.T) {
 		{"a clock that was put back stops nobody", func(w *world) { runsFor(w, w.job("a", 1, 1, atMost(100))) }, -1000, map[string]string{}, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			c.given(w)
-			w.in.Now = start + c.at*second
-			r := w.plan()
-			if diff := cmp.Diff(c.want, taken(r)); diff != "" {
-				t.Errorf("taken back (-want +got):\n%s", diff)
-			}
-			wake := int64(0)
-			if r.WakeAt > 0 {
-				wake = (r.WakeAt - start) / second
-			}
+			w, r, wake := c.plan(t)
 			if wake != c.wake {
 				t.Errorf("wakes %d s after the start, want %d", wake, c.wake)
 			}

@@ -50,14 +50,33 @@ func unbound(since int64) func(*supply.Pod) {
 
 func ready(p *supply.Pod) { p.Ready = true }
 
+// takeBackCase is who is taken back at some moment, and why.
+type takeBackCase struct {
+	name  string
+	given func(*world)
+	at    int64 // seconds after start
+	want  map[string]string
+	wake  int64 // seconds after start, 0: never
+}
+
+// plan checks who is taken back, and returns when the plan changes by itself.
+func (c takeBackCase) plan(t *testing.T) (w *world, r decide.Result, wake int64) {
+	t.Helper()
+	w = newWorld(t)
+	c.given(w)
+	w.in.Now = start + c.at*second
+	r = w.plan()
+	if diff := cmp.Diff(c.want, taken(r)); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+	if r.WakeAt > 0 {
+		wake = (r.WakeAt - start) / second
+	}
+	return w, r, wake
+}
+
 func TestTakeBack(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		given func(*world)
-		at    int64 // seconds after start
-		want  map[string]string
-		wake  int64 // seconds after start, 0: never
-	}{
+	for _, c := range []takeBackCase{
 		{"a gang whose pods found no node in time is taken back", func(w *world) {
 			running(w)
 			w.pod("1", "n1", "a", 1)
@@ -147,18 +166,7 @@ func TestTakeBack(t *testing.T) {
 		}, 0, map[string]string{}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			c.given(w)
-			w.in.Now = start + c.at*second
-			got := w.plan()
-			if diff := cmp.Diff(c.want, taken(got)); diff != "" {
-				t.Errorf("taken back (-want +got):\n%s", diff)
-			}
-			wake := int64(0)
-			if got.WakeAt > 0 {
-				wake = (got.WakeAt - start) / second
-			}
-			if len(c.want) == 0 && wake != c.wake {
+			if _, _, wake := c.plan(t); len(c.want) == 0 && wake != c.wake {
 				t.Errorf("wakes after %d s, want %d", wake, c.wake)
 			}
 		})
@@ -179,13 +187,7 @@ func recovering(w *world, seconds int64, change ...func(*demand.Job)) {
 }
 
 func TestTakeBackWhatDoesNotRecover(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		given func(*world)
-		at    int64 // seconds after start
-		want  map[string]string
-		wake  int64 // seconds after start, 0: never
-	}{
+	for _, c := range []takeBackCase{
 		{"a gang that lost a pod is taken back", func(w *world) { recovering(w, 60) }, 70,
 			map[string]string{"a": "BackingOff: only 1 of 2 pods ready, and not all of them again within 60 s"}, 0},
 		{"not before it is time", func(w *world) { recovering(w, 60) }, 69, map[string]string{}, 70},
@@ -237,18 +239,7 @@ func TestTakeBackWhatDoesNotRecover(t *testing.T) {
 		}, 100, map[string]string{}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			c.given(w)
-			w.in.Now = start + c.at*second
-			got := w.plan()
-			if diff := cmp.Diff(c.want, taken(got)); diff != "" {
-				t.Errorf("taken back (-want +got):\n%s", diff)
-			}
-			wake := int64(0)
-			if got.WakeAt > 0 {
-				wake = (got.WakeAt - start) / second
-			}
-			if len(c.want) == 0 && wake != c.wake {
+			if _, _, wake := c.plan(t); len(c.want) == 0 && wake != c.wake {
 				t.Errorf("wakes after %d s, want %d", wake, c.wake)
 			}
 		})

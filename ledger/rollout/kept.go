@@ -37,23 +37,34 @@ func (k Kept) Save(ctx context.Context, b engine.Bundle) error {
 			"it is in force, but will not survive a restart with a broken source. Try: a smaller bundle",
 			len(packed), keptBytesMax, k.Name)
 	}
+	return k.edit(ctx, "the active policy", func(kept *corev1.ConfigMap) bool {
+		if bytes.Equal(kept.BinaryData[keptKey], packed) {
+			return false
+		}
+		kept.BinaryData = map[string][]byte{keptKey: packed}
+		return true
+	})
+}
+
+// edit writes the ConfigMap, made if need be, where change says that it changed
+// anything.
+func (k Kept) edit(ctx context.Context, what string, change func(*corev1.ConfigMap) bool) error {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.Name.Namespace, Name: k.Name.Name}}
-	err = k.Client.Get(ctx, k.Name, kept)
-	if err != nil && !apierrors.IsNotFound(err) {
+	err := k.Client.Get(ctx, k.Name, kept)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
 		return fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
 	}
-	missing := apierrors.IsNotFound(err)
-	if bytes.Equal(kept.BinaryData[keptKey], packed) {
+	if !change(kept) {
 		return nil
 	}
-	kept.BinaryData = map[string][]byte{keptKey: packed}
 	if missing {
 		err = k.Client.Create(ctx, kept)
 	} else {
 		err = k.Client.Update(ctx, kept)
 	}
 	if err != nil {
-		return fmt.Errorf("keeping the active policy in ConfigMap %s: %w", k.Name, err)
+		return fmt.Errorf("keeping %s in ConfigMap %s: %w", what, k.Name, err)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,34 +98,20 @@ func (k Kept) asked(ctx context.Context) (p pledge, err error) {
 
 // saveAsked keeps it beside the bundle, so that it outlives the object.
 func (k Kept) saveAsked(ctx context.Context, p pledge) error {
-	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.Name.Namespace, Name: k.Name.Name}}
-	err := k.Client.Get(ctx, k.Name, kept)
-	missing := apierrors.IsNotFound(err)
-	switch {
-	case err != nil && !missing:
-		return fmt.Errorf("reading ConfigMap %s: %w", k.Name, err)
-	case missing && p == pledge{}:
-		return nil
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
 	}
-	if kept.Annotations == nil {
-		kept.Annotations = map[string]string{}
-	}
-	if p == (pledge{}) {
-		delete(kept.Annotations, AskedAnnotation)
-	} else {
-		text, err := json.Marshal(p)
-		if err != nil {
-			return err
+	return k.edit(ctx, "what spec asks for", func(kept *corev1.ConfigMap) bool {
+		before, there := kept.Annotations[AskedAnnotation]
+		if p == (pledge{}) {
+			delete(kept.Annotations, AskedAnnotation)
+			return there
+		}
+		if kept.Annotations == nil {
+			kept.Annotations = map[string]string{}
 		}
 		kept.Annotations[AskedAnnotation] = string(text)
-	}
-	if missing {
-		err = k.Client.Create(ctx, kept)
-	} else {
-		err = k.Client.Update(ctx, kept)
-	}
-	if err != nil {
-		return fmt.Errorf("keeping what spec asks for in ConfigMap %s: %w", k.Name, err)
-	}
-	return nil
+		return before != string(text)
+	})
 }

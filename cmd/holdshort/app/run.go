@@ -68,13 +68,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		return err
 	}
 	var loop *ledger.Loop
-	gates := &rollout.Gates{
-		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
-		Scenarios: func(ctx context.Context, bundle engine.Bundle, within time.Duration) ([]testrun.Result, error) {
-			return scenario.Run(ctx, bundle, scenario.Options{Within: within})
-		},
-		Live: func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) },
-	}
+	gates := newGates(c, func(ctx context.Context) ([]rollout.Live, error) { return loop.Live(ctx) })
 	observe, err := addRecorder(c.Decisions, mgr, log)
 	if err != nil {
 		return err
@@ -106,6 +100,16 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 		return err
 	}
 	return portHint(mgr.Start(ctx))
+}
+
+func newGates(c Config, live func(context.Context) ([]rollout.Live, error)) *rollout.Gates {
+	return &rollout.Gates{
+		RequireTests: c.RequirePolicyTests, Approval: c.PolicyApproval, HarmedPercentMax: int64(c.PolicyHarmedPercent),
+		Scenarios: func(ctx context.Context, bundle engine.Bundle, within time.Duration) ([]testrun.Result, error) {
+			return scenario.Run(ctx, bundle, scenario.Options{Within: within})
+		},
+		Live: live,
+	}
 }
 
 // addLoop runs the ledger, and has the manager's health depend on it.
