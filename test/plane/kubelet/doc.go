@@ -6,7 +6,8 @@
 // its own, filled from the pods it started and not from the API server's view,
 // so it is an oracle for whoever schedules: a pod that does not fit fails with
 // OutOfcpu, OutOfpods or UnexpectedAdmissionError, as on a real node. How long a
-// pod runs and how it ends is said by its annotations (the constants Annotation…).
+// pod runs and how it ends is said by its annotations (the constants Annotation…),
+// at any time.
 // A deleted pod goes on until its process ends, at the latest with its grace
 // period; then it is reported terminal, and then its object is removed.
 //

@@ -39,6 +39,7 @@ func (l *life) advance(t *table, now time.Time) {
 	if l.state == fresh {
 		l.begin(t, now)
 	}
+	l.follow()
 	for l.state == running {
 		end, code := l.end()
 		if now.Before(end) {
@@ -51,6 +52,16 @@ func (l *life) advance(t *table, now time.Time) {
 			continue
 		}
 		l.finish(t, end, code)
+	}
+}
+
+// follow reads the script anew: what a process does may be said while it runs.
+func (l *life) follow() {
+	if l.state != running {
+		return
+	}
+	if script, err := readScript(l.pod); err == nil {
+		l.script = script
 	}
 }
 

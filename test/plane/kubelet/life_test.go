@@ -165,6 +165,24 @@ func TestALife(t *testing.T) {
 	}
 }
 
+// TestAProcessDoesWhatItIsToldWhileItRuns: its machine hangs, and comes back.
+func TestAProcessDoesWhatItIsToldWhileItRuns(t *testing.T) {
+	table := testTable(1)
+	hangs := testPod("a", 1, AnnotationStop, "1h")
+	l := &life{pod: hangs}
+	l.advance(table, t0())
+	l.pod = deletedAt(hangs, t0(), 3600)
+	l.advance(table, t0().Add(time.Minute))
+	if diff := cmp.Diff([]string{"Running"}, reportAll(l)); diff != "" {
+		t.Errorf("while it hangs (-want +got):\n%s", diff)
+	}
+	l.pod.Annotations[AnnotationStop] = "1s"
+	l.advance(table, t0().Add(time.Minute))
+	if diff := cmp.Diff([]string{"Failed", "removed"}, reportAll(l)); diff != "" {
+		t.Errorf("when it is back (-want +got):\n%s", diff)
+	}
+}
+
 func TestAFailingProcessIsRestartedWhereThePodSaysSo(t *testing.T) {
 	pod := testPod("p", 1, AnnotationRun, "10s", AnnotationExitCode, "1")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure

@@ -76,7 +76,7 @@ func gatherQueue(ctx context.Context, client *cluster.Client, row report.Job, e 
 // the other's name.
 func gatherRoom(ctx context.Context, client *cluster.Client, row report.Job, e *report.Evidence) error {
 	by := report.WhomItGaveWay(e.Job)
-	if by == "" && !row.MakingRoom() {
+	if by == "" && !row.AwaitsRoom() {
 		return nil
 	}
 	own, err := client.Jobs(ctx, row.Namespace, "")
@@ -85,7 +85,7 @@ func gatherRoom(ctx context.Context, client *cluster.Client, row report.Job, e *
 	}
 	e.Others = own.Items
 	isBy := func(job batchv1.Job) bool { return string(job.UID) == by }
-	if !row.MakingRoom() && slices.ContainsFunc(own.Items, isBy) {
+	if !row.AwaitsRoom() && slices.ContainsFunc(own.Items, isBy) {
 		return nil
 	}
 	all, err := client.Jobs(ctx, "", "")

@@ -35,8 +35,12 @@ type RoomFrom struct {
 	Since     time.Time `json:"since"`
 }
 
-// MakingRoom tells whether others were taken back for the Job, and are not gone.
-func (j Job) MakingRoom() bool { return j.Waits() && reason.Code(j.Code) == reason.MakingRoom }
+// AwaitsRoom tells whether others may have been taken back for the Job that are not
+// gone. Where their machine died meanwhile, it waits for machines.
+func (j Job) AwaitsRoom() bool {
+	code := reason.Code(j.Code)
+	return j.Waits() && (code == reason.MakingRoom || code == reason.WaitingForMachines)
+}
 
 // WhomItGaveWay is the UID of the Job that a waiting one was taken back for; empty
 // if it was not.
@@ -60,7 +64,7 @@ func (x *JobExplanation) room(d *demand.Job, e Evidence) {
 			}
 		}
 	}
-	if !x.MakingRoom() {
+	if !x.AwaitsRoom() {
 		return
 	}
 	for i := range e.Others {
