@@ -289,6 +289,33 @@ func TestAQueueHasNoMoreJobsThanItMay(t *testing.T) {
 	}
 }
 
+// TestACountOfJobsGivesNoRightToDisplace: who has all rights waits until one of them
+// ends, though quota and machines are full, too.
+func TestACountOfJobsGivesNoRightToDisplace(t *testing.T) {
+	for name, gpus := range map[string]int64{"with room for it": 8, "with no room for it": 4} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.node("n1", gpus)
+			most, q := int64(2), queue(gpus)
+			q.MaxWorkloads = &most
+			q.Preemption.WithinQueue = policies.VictimsLowerPriority
+			w.catalog.Queues["research"] = q
+			w.runs(w.job("first", 2, 1), "n1")
+			w.runs(w.job("second", 2, 1), "n1")
+			w.job("urgent", 2, 1)
+			w.priority("urgent", 9)
+			r := w.plan()
+			if len(r.Admit)+len(r.Suspend) > 0 {
+				t.Errorf("%v starts, and %v is taken back", started(r), w.takeBack(r))
+			}
+			want := map[string]string{"urgent": "WaitingForQuota: research runs as many Jobs as it may at once (maxWorkloads: 2)"}
+			if diff := cmp.Diff(want, said(r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestAVictimWhosePodsNeverGoIsNoRoomForAnybody(t *testing.T) {
 	w := shared(t)
 	w.runs(w.job("other", 4, 1, in("red")), "n1")
