@@ -6,7 +6,7 @@ TOOL := go tool -modfile=go.tools.mod
 LINT := go tool -modfile=go.lint.mod golangci-lint
 PLANE := go run ./test/plane
 
-.PHONY: help demo test unit policy e2e race bench lint fmt generate verify build plane clean
+.PHONY: help demo test unit policy e2e race bench scale lint fmt generate verify build plane clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ bench: ## Measure against the cheapest possible controller, and the pure core
 	$(PLANE) build
 	go test -run '^$$' -bench . -benchmem ./ledger/... ./policies/... ./webhook/...
 	go run ./test/bench
+
+scale: ## Play Kueue's scalability test through the plane; PART=0.1 for a tenth of it
+	@echo "scale: building the control plane if need be (minutes, once), then 15,000 Jobs (minutes)"
+	$(PLANE) build
+	@go build -o bin/test/ ./test/scale # not go run, which calls ^C a failure
+	@bin/test/scale -scale $(or $(PART),1)
 
 lint: ## Run the linter
 	@echo "lint: the first run compiles the linter, which takes minutes"

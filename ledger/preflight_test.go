@@ -41,7 +41,7 @@ func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
 		if waits := live.Hold; (waits != nil) == live.Admitted {
 			t.Errorf("%s: what hold would be asked is %+v", live.Name, waits)
 		} else if waits != nil {
-			want := policies.UsageAmount{Used: 3, Nominal: 4}
+			want := policies.UsageAmount{Used: 3, Reserved: 3, Nominal: 4, Limit: 4}
 			if waits.Usage.Queue["nvidia.com/gpu"]["gpu"] != want || waits.Capacity["gpu"]["nvidia.com/gpu"].Allocatable != 8 || waits.NowNS == 0 {
 				t.Errorf("%s: hold would be asked with %+v", live.Name, waits)
 			}

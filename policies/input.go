@@ -100,6 +100,9 @@ type Incoming struct {
 type Usage struct {
 	// Queue is resource → flavor → amounts, of the verdict's queue.
 	Queue ResourceUsage `json:"queue"`
+	// Cohort is what all queues of its cohort have of the same, those of cohorts
+	// below it included; nothing where the queue has none.
+	Cohort ResourceUsage `json:"cohort"`
 	// User is what the verdict's user has of it in that queue.
 	User ResourceUsage `json:"user"`
 	// Running is how many Jobs of this user run in this queue, or are admitted
@@ -114,8 +117,16 @@ type ResourceUsage map[string]map[string]UsageAmount
 
 // UsageAmount is the usage of one resource of one flavor.
 type UsageAmount struct {
-	Used    int64 `json:"used"`
+	// Used is all that is charged.
+	Used int64 `json:"used"`
+	// Reserved is what of it is charged for pods that are on no node yet.
+	Reserved int64 `json:"reserved"`
+	// Nominal is the quota: of the user, that of the queue; of a cohort, its own and
+	// those of all that is below it.
 	Nominal int64 `json:"nominal"`
+	// Limit is the most that the quotas ever let it use, with all that may be
+	// borrowed; of the user, that of the queue.
+	Limit int64 `json:"limit"`
 }
 
 // FlavorCapacity is resource → live amounts on the flavor's nodes.

@@ -255,6 +255,29 @@ func (e *Entry) EachPromise(f func(shape *fit.Shape, pods int64)) {
 	}
 }
 
+// EachReserved calls f for what an admitted Job is charged for pods that are on no
+// node yet; of several pod sets with equal rows, once for each.
+func (e *Entry) EachReserved(f func(key quota.Key, amount int64)) {
+	e.eachUnbound(func(s *set, pods int64) {
+		for _, c := range s.cells {
+			f(c.key, min(resource.Mul(c.n, pods), ChargeMax))
+		}
+	})
+}
+
+// eachUnbound calls f for each pod set that may still have so many pods bound.
+func (e *Entry) eachUnbound(f func(s *set, pods int64)) {
+	bound := e.active
+	for i := range e.sets {
+		s := &e.sets[i]
+		here := min(bound, s.count)
+		bound -= here
+		if s.count > here {
+			f(s, s.count-here)
+		}
+	}
+}
+
 // EachCharge calls f for every row that the entry is charged to.
 func (e *Entry) EachCharge(f func(key quota.Key, amount int64)) {
 	for _, c := range e.charges {

@@ -174,6 +174,10 @@ func (s *Snapshot) Running(queue string) []*Entry {
 	return byUID(s.b.admitted[queue])
 }
 
+// Owing is the Jobs that are admitted and have pods to come that are on no node yet,
+// by UID.
+func (s *Snapshot) Owing() []*Entry { return byUID(s.b.owing) }
+
 // Leaving is the Jobs that were taken back for others, or are being, by UID: until
 // their pods are gone and the other has started, or they are admitted again.
 func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }

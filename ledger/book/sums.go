@@ -196,14 +196,9 @@ func (b *Book) charge(key quota.Key, n int64) {
 // promisesOf is the pods that an admitted Job may run and that are not bound.
 func promisesOf(e *Entry) []promise {
 	var promises []promise
-	bound := e.active
-	for _, s := range e.sets {
-		here := min(bound, s.count)
-		bound -= here
-		if s.count > here {
-			promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(s.count-here, ChargeMax)})
-		}
-	}
+	e.eachUnbound(func(s *set, pods int64) {
+		promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(pods, ChargeMax)})
+	})
 	return promises
 }
 

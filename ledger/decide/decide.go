@@ -1,6 +1,9 @@
 package decide
 
-import "github.com/holdshort/holdshort/ledger/reason"
+import (
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/reason"
+)
 
 // planner is the working state of one plan. Room only ever gets less while it
 // works, so what did not fit once need not be tried again.
@@ -19,9 +22,10 @@ type planner struct {
 	borrowed []lent // in this round: kept for who can't displace anybody
 	bookings []*booking
 	memory   *Memory
-	told     []*line // in which somebody was told something, or might have been
-	moved    bool    // a Job was put aside in this round
-	next     *answer // what Jobs are told that the plan did not get to
+	owing    []*book.Entry // admitted, with pods to come; found when they are asked for
+	told     []*line       // in which somebody was told something, or might have been
+	moved    bool          // a Job was put aside in this round
+	next     *answer       // what Jobs are told that the plan did not get to
 	res      Result
 
 	// Scratch.

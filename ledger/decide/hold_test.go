@@ -29,8 +29,9 @@ func TestHoldIsAskedOnlyForWhatCouldStartAndKeepsItsRoom(t *testing.T) {
 		t.Errorf("started before the answer: %v", started(got))
 	}
 	want := policies.Usage{
-		Queue:   policies.ResourceUsage{gpu: {"gpu": {Used: 2, Nominal: 4}}},
-		User:    policies.ResourceUsage{gpu: {"gpu": {Used: 2, Nominal: 4}}},
+		Queue:   policies.ResourceUsage{gpu: {"gpu": {Used: 2, Reserved: 2, Nominal: 4, Limit: 4}}},
+		Cohort:  policies.ResourceUsage{},
+		User:    policies.ResourceUsage{gpu: {"gpu": {Used: 2, Reserved: 2, Nominal: 4, Limit: 4}}},
 		Running: 1, Waiting: 2,
 	}
 	if diff := cmp.Diff(want, got.AskUsage["uid-b"]); diff != "" {

@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
-	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/quota"
-	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -154,96 +152,6 @@ func (p *planner) has(queue, flavor string) bool {
 	}
 	_, limited := l.queue.Quota[flavor]
 	return limited || slices.Contains(l.queue.Flavors, flavor)
-}
-
-// ask puts a Job on the list of those that hold must be asked about, with what
-// is used at this place of the plan.
-func (p *planner) ask(it *item) {
-	p.res.Asks = append(p.res.Asks, it.job.UID)
-	if p.res.AskUsage == nil {
-		p.res.AskUsage = map[string]policies.Usage{}
-	}
-	p.res.AskUsage[it.job.UID] = p.usageFor(it)
-}
-
-// survey tells the usage of all that wait and were not asked for; it is the same
-// for the Jobs of one user in one queue.
-func (p *planner) survey() {
-	if p.res.AskUsage == nil {
-		p.res.AskUsage = map[string]policies.Usage{}
-	}
-	for _, l := range p.order {
-		if l.name == "" {
-			continue
-		}
-		known := map[string]policies.Usage{}
-		for _, it := range slices.Concat(l.items, l.parked) {
-			if it.state != waits {
-				continue
-			}
-			user := userOf(it.verdict, it.job)
-			usage, ok := known[user]
-			if !ok {
-				usage = p.usageFor(it)
-				known[user] = usage
-			}
-			p.res.AskUsage[it.job.UID] = usage
-		}
-	}
-}
-
-func (p *planner) usageFor(it *item) policies.Usage {
-	l, user := it.line, userOf(it.verdict, it.job)
-	u := policies.Usage{Queue: policies.ResourceUsage{}, User: policies.ResourceUsage{}}
-	for _, row := range p.rows(l) {
-		put(u.Queue, row.Resource, row.Flavor, row.Usage, row.Nominal)
-		put(u.User, row.Resource, row.Flavor, 0, row.Nominal)
-	}
-	for _, e := range p.Snapshot.Running(l.name) {
-		if userOf(p.Verdicts[e.UID()].Verdict, e.Subject()) != user {
-			continue
-		}
-		u.Running++
-		e.EachCharge(func(k quota.Key, n int64) { add(u.User, k, n) })
-	}
-	for _, other := range l.started {
-		if userOf(other.verdict, other.job) == user {
-			u.Running++
-			for _, taken := range other.taken {
-				pair := p.tree.PairOf(taken.pair)
-				add(u.User, quota.Key{Queue: l.name, Flavor: pair.Flavor, Resource: pair.Resource}, taken.amount)
-			}
-		}
-	}
-	for _, items := range [][]*item{l.items, l.parked} {
-		for _, other := range items {
-			if other.state == waits && userOf(other.verdict, other.job) == user {
-				u.Waiting++
-			}
-		}
-	}
-	return u
-}
-
-func userOf(v policies.Verdict, j *demand.Job) string {
-	if v.User != "" || j == nil || j.Policy == nil {
-		return v.User
-	}
-	return j.Policy.User
-}
-
-func put(u policies.ResourceUsage, name, flavor string, used, nominal int64) {
-	if u[name] == nil {
-		u[name] = map[string]policies.UsageAmount{}
-	}
-	u[name][flavor] = policies.UsageAmount{Used: used, Nominal: nominal}
-}
-
-func add(u policies.ResourceUsage, k quota.Key, n int64) {
-	if amount, limited := u[k.Resource][k.Flavor]; limited {
-		amount.Used = resource.Add(amount.Used, n)
-		u[k.Resource][k.Flavor] = amount
-	}
 }
 
 // capacity is what the machines of each flavor have, for hold.

@@ -24,7 +24,7 @@ func TestInputIsTheSameAsItsJSON(t *testing.T) {
 	in.Workload.PodSets[0].Tolerations = []policies.Toleration{{Key: "gpu", Operator: "Exists", TolerationSeconds: &seconds}}
 	in.Request = &policies.Request{Operation: "CREATE", User: "alice", Groups: []string{"dev"}, DryRun: true}
 	in.Verdict = &policies.VerdictInput{Queue: "default", Order: []policies.OrderKey{}, Flavors: []string{"default"}}
-	in.Usage = &policies.Usage{Queue: policies.ResourceUsage{"cpu": {"default": {Used: 1, Nominal: 2}}}, User: policies.ResourceUsage{}}
+	in.Usage = &policies.Usage{Queue: policies.ResourceUsage{"cpu": {"default": {Used: 1, Nominal: 2}}}, Cohort: policies.ResourceUsage{}, User: policies.ResourceUsage{}}
 	in.Capacity = map[string]policies.FlavorCapacity{"default": {"cpu": {Allocatable: 9}}}
 	in.Job = map[string]any{"spec": map[string]any{"parallelism": int64(4)}}
 	in.NowNS = 1

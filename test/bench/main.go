@@ -11,6 +11,7 @@ import (
 	"github.com/holdshort/holdshort/test/plane/cluster"
 	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/stories"
+	"github.com/holdshort/holdshort/test/usage"
 )
 
 const queues = 10
@@ -67,7 +68,7 @@ func onePass(ctx context.Context, env *stories.Env, r *report, jobs, pass int) e
 	if err := env.Namespace(ctx, ours); err != nil {
 		return err
 	}
-	before, err := usageOf(env.Manager.Pid())
+	before, err := usage.Of(env.Manager.Pid())
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/stories"
+	"github.com/holdshort/holdshort/test/usage"
 )
 
 // What the project expects of itself.
@@ -50,8 +48,8 @@ func (r result) writesPerJob() float64 {
 }
 
 // add completes a result with what the manager used and wrote since before.
-func (r *result) add(env *stories.Env, before usage, written []history.Count) error {
-	after, err := usageOf(env.Manager.Pid())
+func (r *result) add(env *stories.Env, before usage.Usage, written []history.Count) error {
+	after, err := usage.Of(env.Manager.Pid())
 	if err != nil {
 		return err
 	}
@@ -59,7 +57,7 @@ func (r *result) add(env *stories.Env, before usage, written []history.Count) er
 	if err != nil {
 		return err
 	}
-	r.cpu, r.memoryMax = after.cpu-before.cpu, after.memoryMax
+	r.cpu, r.memoryMax = after.CPU-before.CPU, after.MemoryMax
 	r.writes = map[string]int{}
 	for _, count := range now {
 		r.writes[count.Verb+" "+count.Resource] += count.N
@@ -123,39 +121,4 @@ func sortedKeys(m map[string]int) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// usage of a process.
-type usage struct {
-	cpu       time.Duration
-	memoryMax int64 // bytes
-}
-
-// usageOf reads /proc; the plane runs on Linux only.
-func usageOf(pid int) (usage, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return usage{}, err
-	}
-	_, after, _ := strings.Cut(string(stat), ") ") // the name may have spaces
-	fields := strings.Fields(after)
-	const userField, systemField, ticksPerSecond = 11, 12, 100
-	user, err := strconv.ParseInt(fields[userField], 10, 64)
-	if err != nil {
-		return usage{}, err
-	}
-	system, err := strconv.ParseInt(fields[systemField], 10, 64)
-	if err != nil {
-		return usage{}, err
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return usage{}, err
-	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(peak)[0], 10, 64)
-	if err != nil {
-		return usage{}, err
-	}
-	return usage{cpu: time.Duration(user+system) * time.Second / ticksPerSecond, memoryMax: kib << 10}, nil
 }

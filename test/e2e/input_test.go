@@ -84,6 +84,54 @@ func TestOddJobsAreCountedAsTheirPodsAreOrHeldWithAReason(t *testing.T) {
 	}
 }
 
+const cohortPolicy = `holdshort:
+  config:
+    flavors:
+      any: {}
+    queues:
+      input:
+        cohort: both
+        namespaces: {names: [input]}
+        flavors: [any]
+        quota:
+          any: {nvidia.com/gpu: 4}
+      neighbours:
+        cohort: both
+        namespaces: {names: [input]}
+        flavors: [any]
+        quota:
+          any: {nvidia.com/gpu: {nominal: 4, lendingLimit: 3}}
+`
+
+const tellsUsage = `package holdshort.policy
+
+import data.holdshort.lib
+
+hold contains lib.reason("a.example/Told", sprintf("cohort: %v; queue: %v; at least %d pods", [
+	input.usage.cohort["nvidia.com/gpu"].any,
+	input.usage.queue["nvidia.com/gpu"].any,
+	input.workload.podSets[0].minCount,
+])) if {
+	input.workload.name == "asks"
+}
+`
+
+func TestAHoldRuleSeesWhatItsCohortHasAndWhatItMayHaveAtMost(t *testing.T) {
+	ctx, s := scene(t, "input", cohortPolicy)
+	_, err := s.Apply(ctx, job{name: "neighbour", queue: "neighbours", pods: 2, gpus: 1}.yaml())
+	must(t, err)
+	must(t, s.Running(ctx, "neighbour", 2))
+	filesInForce(t, ctx, s.Env, map[string]string{"data.yaml": cohortPolicy, "told.rego": tellsUsage})
+	_, err = s.Apply(ctx, job{name: "asks", queue: "input", pods: 2, gpus: 1, annotations: `{holdshort.dev/min-parallelism: "1"}`}.yaml())
+	must(t, err)
+	must(t, s.Waits(ctx, "asks", "HeldByPolicy"))
+	found, err := s.Job(ctx, "asks")
+	must(t, err)
+	must(t, stories.Contains(found.Annotations["holdshort.dev/message"],
+		`cohort: {"limit": 8, "nominal": 8, "reserved": 0, "used": 2}`,
+		`queue: {"limit": 7, "nominal": 4, "reserved": 0, "used": 0}`, "at least 1 pods"))
+}
+
 func TestWhatTheAPIServerItselfRefusesIsRefused(t *testing.T) {
 	ctx, s := scene(t, "input", inputPolicy)
 	for name, resources := range map[string]string{

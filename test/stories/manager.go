@@ -150,3 +150,6 @@ func (m *Manager) Tail() string {
 	const tail = 4 << 10
 	return string(data[max(0, len(data)-tail):])
 }
+
+// Ended is closed when the process that runs now has ended.
+func (m *Manager) Ended() <-chan struct{} { return m.ended }

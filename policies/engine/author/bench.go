@@ -112,7 +112,8 @@ func sample(title, queue string, q policies.Queue, requests map[string]int64, no
 			if usage[resource] == nil {
 				usage[resource] = map[string]policies.UsageAmount{}
 			}
-			usage[resource][flavor] = policies.UsageAmount{Nominal: q.Quota[flavor][resource].Nominal}
+			nominal := q.Quota[flavor][resource].Nominal
+			usage[resource][flavor] = policies.UsageAmount{Nominal: nominal, Limit: nominal}
 			capacity[flavor][resource] = policies.CapacityAmount{Allocatable: 2 * amount, Free: amount, LargestSlot: amount}
 		}
 	}
@@ -130,6 +131,6 @@ func sample(title, queue string, q policies.Queue, requests map[string]int64, no
 		Namespace: namespace, Job: job,
 		Request: &policies.Request{Operation: "CREATE", User: "sample@team.example"},
 		Verdict: &policies.VerdictInput{Queue: queue, Flavors: q.Flavors, User: "sample@team.example"},
-		Usage:   &policies.Usage{Queue: usage, User: usage}, Capacity: capacity, NowNS: now.UnixNano(),
+		Usage:   &policies.Usage{Queue: usage, Cohort: usage, User: usage}, Capacity: capacity, NowNS: now.UnixNano(),
 	}}
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+// finishers write at the same time.
+const finishers = 16
+
+// machines play those that run the Jobs.
+type machines struct {
+	client    kubernetes.Interface
+	namespace string
+	began     time.Time
+	over      chan struct{} // closed when all have ended
+	finished  chan finish
+	broken    chan error
+
+	mu    sync.Mutex
+	jobs  map[string]*run // by name
+	tally *tally
+}
+
+// run is a Job that was sent, and how often it has run.
+type run struct {
+	item    item
+	created time.Duration // when it was sent, after the start
+	version string        // the newest one seen
+	runs    int
+	running bool
+	since   time.Duration
+	timer   *time.Timer
+	ended   bool
+}
+
+// finish is the end of the nth run of a Job.
+type finish struct {
+	name string
+	nth  int
+}
+
+func newMachines(client kubernetes.Interface, namespace string, s shape) *machines {
+	return &machines{
+		client: client, namespace: namespace, over: make(chan struct{}),
+		finished: make(chan finish, s.jobs()), broken: make(chan error, finishers+1),
+		jobs: make(map[string]*run, s.jobs()), tally: newTally(s),
+	}
+}
+
+// start watches the namespace's Jobs, which has none yet, and plays their runs
+// until ctx ends. One watch has every change in the order in which it was made, so
+// what is counted from it is what was so.
+func (m *machines) start(ctx context.Context) error {
+	jobs := cache.NewListWatchFromClient(m.client.BatchV1().RESTClient(), "jobs", m.namespace, fields.Everything())
+	list, err := m.client.BatchV1().Jobs(m.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing Jobs: %w", err)
+	}
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, jobs)
+	if err != nil {
+		return fmt.Errorf("watching Jobs: %w", err)
+	}
+	m.began = time.Now()
+	go func() {
+		for event := range watcher.ResultChan() {
+			job, is := event.Object.(*batchv1.Job)
+			if !is || event.Type == watch.Deleted {
+				m.broken <- fmt.Errorf("the watch of Jobs says %s: %v", event.Type, event.Object)
+				return
+			}
+			m.saw(job)
+		}
+		m.broken <- fmt.Errorf("the watch of Jobs ended: %w", context.Cause(ctx))
+	}()
+	for range finishers {
+		go func() {
+			if err := m.finish(ctx); err != nil {
+				m.broken <- err
+			}
+		}()
+	}
+	return nil
+}
+
+func (m *machines) now() time.Duration { return time.Since(m.began) }
+
+// sent notes that a Job is about to be created.
+func (m *machines) sent(i item) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.jobs[m.tally.shape.name(i)] = &run{item: i, created: m.now()}
+}
+
+// saw takes the next state of a Job.
+func (m *machines) saw(job *batchv1.Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.jobs[job.Name]
+	if r == nil || r.ended {
+		return
+	}
+	now := m.now()
+	r.version = job.ResourceVersion
+	lifted := job.Spec.Suspend == nil || !*job.Spec.Suspend
+	switch {
+	case complete(job):
+		r.running, r.ended = false, true
+		m.tally.end(r.item, now)
+		if m.tally.ended == m.tally.shape.jobs() {
+			close(m.over)
+		}
+	case lifted && !r.running:
+		r.running, r.since = true, now
+		r.runs++
+		m.tally.start(r.item, r.created, now)
+		done := finish{job.Name, r.runs}
+		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.finished <- done })
+	case !lifted && r.running:
+		r.running = false
+		r.timer.Stop()
+		m.tally.takenBack(r.item, now-r.since, now)
+	}
+}
+
+func complete(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// finish writes that runs are over.
+func (m *machines) finish(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case f := <-m.finished:
+			version, goesOn := m.goesOn(f)
+			if !goesOn {
+				continue // taken back meanwhile
+			}
+			_, err := m.client.BatchV1().Jobs(m.namespace).Patch(ctx, f.name, types.MergePatchType, completion(version), metav1.PatchOptions{}, "status")
+			if apierrors.IsConflict(err) {
+				// Taken back, and not seen yet: the watch decides what it comes to.
+				time.AfterFunc(10*time.Millisecond, func() { m.finished <- f })
+				continue
+			}
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("completing %s: %w", f.name, err)
+			}
+		}
+	}
+}
+
+func (m *machines) goesOn(f finish) (version string, goesOn bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.jobs[f.name]
+	return r.version, r.running && r.runs == f.nth
+}
+
+// completion is the status of a Job that has ended, if it has not changed since a
+// version: one that is taken back at the same moment has not ended.
+func completion(version string) []byte {
+	now := time.Now().UTC().Format(time.RFC3339)
+	return fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"status":{"startTime":%q,"completionTime":%q,"succeeded":1,"conditions":[`+
+		`{"type":"SuccessCriteriaMet","status":"True","reason":"CompletionsReached","lastTransitionTime":%q},`+
+		`{"type":"Complete","status":"True","reason":"CompletionsReached","lastTransitionTime":%q}]}}`, version, now, now, now, now)
+}
