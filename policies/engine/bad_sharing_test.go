@@ -38,6 +38,7 @@ func badSharing() []badBundle {
 		{"a cohort with a weight that is too fine", withCohorts("cohorts:", "  x: {weight: 1e-7}")},
 		{"a cohort with more weight than can be counted with", withCohorts("cohorts:", "  x: {weight: 1000000.5}")},
 		{"a cohort with a weight in quotes", withCohorts("cohorts:", "  x: {weight: \"0.5\"}")},
+		{"a cohort with a weight that is no number at all", withCohorts("cohorts:", "  x: {weight: NaN}")},
 		{"a cohort with a weight that is not a number", withCohorts("cohorts:", "  x: {weight: .nan}")},
 		{"a queue with a weight that is too fine", aQueue("cohort: ai", "weight: 0.1234567", "quota: {}")},
 		{"an unknown key in a cohort", withCohorts("cohorts:", "  x: {partent: y}")},
@@ -208,6 +209,53 @@ func TestALendingLimitAboveNominalIsWarnedOfWithItsPath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
 			for _, warning := range mustCompile(t, Bundle{Files: aQueue("quota: {a: {cpu: "+c.limit+"}}", "cohort: ai")}).Warnings() {
+				said.WriteString(warning.String() + "\n")
+			}
+			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// warned is what a bundle with one queue q of the cohort ai is warned of.
+func warned(t *testing.T, rows ...string) string {
+	t.Helper()
+	files := aQueue(append([]string{"quota: {a: {cpu: 4}}", "cohort: ai"}, rows...)...)
+	var said strings.Builder
+	for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
+		said.WriteString(warning.String() + "\n")
+	}
+	return said.String()
+}
+
+func TestRightsThatLackWhatTheyRestOnAreWarnedOf(t *testing.T) {
+	for name, c := range map[string]struct{ rights, want string }{
+		"borrowing without reclaiming": {"{borrowWithinCohort: {policy: LowerPriority}}", "data.yaml:11: queues.q.preemption.borrowWithinCohort: without reclaimWithinCohort nobody of another queue makes room. Try: reclaimWithinCohort: LowerPriority beside it, or Any\n"},
+		"a threshold without a policy": {"{reclaimWithinCohort: Any, borrowWithinCohort: {maxPriorityThreshold: 5}}", "data.yaml:11: queues.q.preemption.borrowWithinCohort.maxPriorityThreshold: without a policy nobody makes room. Try: policy: LowerPriority beside it\n"},
+		"both as they should be":       {"{reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 5}}", ""},
+		"borrowing that nobody may":    {"{borrowWithinCohort: {policy: Never}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, warned(t, "preemption: "+c.rights)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLimitsOfCohortsAreWarnedOfWhereTheyMeanNothing: a cohort lends what is below
+// it, too, so more than its own is no mistake; one without a parent lends nothing.
+func TestLimitsOfCohortsAreWarnedOfWhereTheyMeanNothing(t *testing.T) {
+	for name, c := range map[string]struct{ cohort, want string }{
+		"lends more than its own, to its parent": {"parent: top, ", ""},
+		"has no parent":                          {"", "more.data.yaml:1: cohorts.mid.quota.a.cpu: a cohort without a parent neither borrows nor lends. Try: parent: NAME, or leave the limits out\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := aQueue("quota: {a: {cpu: 4}}", "cohort: mid")
+			files["more.data.yaml"] = []byte("holdshort: {config: {cohorts: {top: {}, mid: {" + c.cohort + "quota: {a: {cpu: {nominal: 1, lendingLimit: 5}}}}}}}\n")
+			var said strings.Builder
+			for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
 				said.WriteString(warning.String() + "\n")
 			}
 			if diff := cmp.Diff(c.want, said.String()); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -233,7 +234,8 @@ func (d *decoder) wrongType(want string, got ast.Value) {
 	try := ""
 	switch got := got.(type) {
 	case ast.String:
-		if _, err := strconv.ParseFloat(string(got), 64); err == nil && want == "a number" {
+		// What is read as a number though it begins like a word is NaN or infinite.
+		if n, err := strconv.ParseFloat(string(got), 64); err == nil && want == "a number" && !math.IsNaN(n) && !math.IsInf(n, 0) {
 			try = string(got) + " without quotes"
 		}
 	case ast.Null:

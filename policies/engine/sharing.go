@@ -27,6 +27,11 @@ func (v *validator) sharing() {
 			}
 			v.limits(path.with("quota"), flavor, cohort.Quota[flavor])
 		}
+		if cohort.Parent == "" {
+			for _, at := range limited(path.with("quota"), cohort.Quota) {
+				v.warn(at, "parent: NAME, or leave the limits out", "a cohort without a parent neither borrows nor lends")
+			}
+		}
 	}
 	v.cycles()
 	for i, strategy := range v.catalog.FairSharing.Strategies {
@@ -89,6 +94,8 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 	oneOf(v, at.with("borrowWithinCohort"), "policy", p.BorrowWithinCohort.Policy, policies.VictimsNever, policies.VictimsLowerPriority)
 	if q.Cohort == "" {
 		v.alone(path, q)
+	} else {
+		v.idleRights(at, p)
 	}
 	if len(q.Budget.Hours) > 0 || q.Budget.Period != "" {
 		v.budget(path.with("budget"), q.Budget)
@@ -98,15 +105,36 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 // alone refuses what means nothing without a cohort: whoever wrote it forgot one.
 func (v *validator) alone(path fieldPath, q policies.Queue) {
 	const try = "cohort: NAME, or leave it out"
-	for _, flavor := range slices.Sorted(maps.Keys(q.Quota)) {
-		for _, name := range sortedWhere(q.Quota[flavor], func(_ string, limit policies.Limit) bool {
-			return limit.BorrowingLimit != nil || limit.LendingLimit != nil
-		}) {
-			v.fail(path.with("quota").with(flavor).with(name), try, "a queue without a cohort neither borrows nor lends")
-		}
+	for _, at := range limited(path.with("quota"), q.Quota) {
+		v.fail(at, try, "a queue without a cohort neither borrows nor lends")
 	}
 	if q.Preemption.ReclaimWithinCohort != "" || q.Preemption.BorrowWithinCohort.Policy != "" {
 		v.fail(path.with("preemption"), try, "a queue without a cohort has nothing to reclaim")
+	}
+}
+
+// limited are the paths of the amounts that have a limit of borrowing or lending.
+func limited(path fieldPath, quota map[string]map[string]policies.Limit) []fieldPath {
+	var all []fieldPath
+	for _, flavor := range slices.Sorted(maps.Keys(quota)) {
+		for _, name := range sortedWhere(quota[flavor], func(_ string, limit policies.Limit) bool {
+			return limit.BorrowingLimit != nil || limit.LendingLimit != nil
+		}) {
+			all = append(all, path.with(flavor).with(name))
+		}
+	}
+	return all
+}
+
+// idleRights warns of rights to displace others that lack what they rest on.
+func (v *validator) idleRights(path fieldPath, p policies.Preemption) {
+	borrows := p.BorrowWithinCohort
+	given := func(v policies.Victims) bool { return v != "" && v != policies.VictimsNever }
+	if at := path.with("borrowWithinCohort"); given(borrows.Policy) && !given(p.ReclaimWithinCohort) {
+		v.warn(at, "reclaimWithinCohort: LowerPriority beside it, or Any",
+			"without reclaimWithinCohort nobody of another queue makes room")
+	} else if borrows.MaxPriorityThreshold != nil && !given(borrows.Policy) {
+		v.warn(at.with("maxPriorityThreshold"), "policy: LowerPriority beside it", "without a policy nobody makes room")
 	}
 }
 

@@ -135,12 +135,18 @@ func (v *validator) quota(parent fieldPath, flavor string, q policies.Queue) {
 		v.fail(parent.with(flavor), "add "+flavor+" to the queue's flavors", "a quota of a flavor that the queue does not list")
 	}
 	v.limits(parent, flavor, q.Quota[flavor])
+	v.lendable(parent, flavor, q.Quota[flavor])
 }
 
 func (v *validator) limits(parent fieldPath, flavor string, limits map[string]policies.Limit) {
 	for _, name := range sortedWhere(limits, func(name string, _ policies.Limit) bool { return !v.isResource(name) }) {
 		v.notResource(parent.with(flavor).with(name), name)
 	}
+}
+
+// lendable warns of a queue that lends more than it has. A cohort lends what is
+// below it, too, which may be more than its own.
+func (v *validator) lendable(parent fieldPath, flavor string, limits map[string]policies.Limit) {
 	for _, name := range sortedWhere(limits, func(_ string, limit policies.Limit) bool {
 		return limit.LendingLimit != nil && *limit.LendingLimit > limit.Nominal
 	}) {
