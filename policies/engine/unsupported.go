@@ -14,7 +14,7 @@ import (
 func (v *validator) unsupported() {
 	said := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Queues)) {
-		v.unsupportedLimits(fieldPath{"queues", name}, v.catalog.Queues[name])
+		v.unsupportedLimits(name, v.catalog.Queues[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Flavors)) {
 		f, path := v.catalog.Flavors[name], fieldPath{"flavors", name}
@@ -41,9 +41,11 @@ func (v *validator) notYet(said map[string]bool, used bool, path fieldPath, inst
 }
 
 // unsupportedLimits refuses limits that nobody would keep.
-func (v *validator) unsupportedLimits(path fieldPath, q policies.Queue) {
+func (v *validator) unsupportedLimits(name string, q policies.Queue) {
 	if len(q.Budget.Hours) > 0 {
-		v.fail(path.with("budget"), "a quota, and leave the budget out", "not supported by this version yet")
+		v.fail(fieldPath{"queues", name, "budget"},
+			"custom.budgets."+name+" instead, with the rules of the bundle gpu-hour-budget: they bound what each Job may cost; or a quota",
+			"not supported by this version: it does not count hours that were used, and Jobs would start beyond the budget")
 	}
 }
 
