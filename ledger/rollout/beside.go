@@ -127,6 +127,9 @@ func (r *Rollout) lookAtShadow(ctx context.Context) {
 	r.Shadow.use(revision)
 	r.status.dirty = true
 	r.status.want.Shadow = &v1alpha1.ShadowStatus{Revision: *shown(bundle, v1alpha1.VerdictShadow, found, r.Now())}
+	if errors.As(later(err), new(unavailable)) {
+		r.shadowed, r.again = "", true
+	}
 	if err != nil {
 		r.status.want.Shadow.Verdict, r.status.want.Shadow.Errors = v1alpha1.VerdictRejected, problems(err)
 		if len(bundle.Files) == 0 && isAway(err) {
@@ -139,14 +142,14 @@ func (r *Rollout) lookAtShadow(ctx context.Context) {
 	r.Log.Info("a shadow policy is compared with the one in force", "shadow", revision.Digest(), "source", revision.Source())
 }
 
-// tryShadow compiles the shadow, runs its tests and asks it about the Jobs that
-// there are, as for a candidate. It is not put into force whatever it says.
+// tryShadow compiles the shadow, runs its tests and scenarios and asks it about the
+// Jobs that there are, as for a candidate. It is not put into force whatever it says.
 func (r *Rollout) tryShadow(ctx context.Context, active *engine.Revision, bundle engine.Bundle) (*engine.Revision, report, error) {
-	revision, err := r.Engine.Try(ctx, bundle, engine.Options{})
+	revision, err := r.Engine.Try(ctx, bundle, engine.Options{Now: r.Now})
 	if err != nil {
 		return nil, report{}, err
 	}
-	gates := &Gates{Live: r.Gates.Live, HarmedPercentMax: 100}
+	gates := &Gates{Live: r.Gates.Live, Scenarios: r.Gates.Scenarios, HarmedPercentMax: 100}
 	for _, gate := range gates.List() {
 		err := gate(ctx, active, revision)
 		if errors.As(err, new(unavailable)) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -42,6 +43,20 @@ func TestAShadowWhoseCatalogFailsSaysSoUntilItIsWellAgain(t *testing.T) {
 		if got := s.Shadow.Revision().Catalog().Queues["research"].Quota["gpu"]["nvidia.com/gpu"].Nominal; got != c.quota {
 			t.Errorf("in minute %d the shadow's quota is %d, want %d", c.minute, got, c.quota)
 		}
+	}
+}
+
+func TestAShadowIsTriedAtTheMomentThatItIs(t *testing.T) {
+	for minute, want := range map[int]string{3: v1alpha1.VerdictShadow, 7: v1alpha1.VerdictRejected} {
+		s, beside := withShadow(t)
+		beside.files = map[string][]byte{"data.yaml": []byte(goodData), "minutes.rego": []byte(minutes)}
+		s.Now = func() time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
+		s.step()
+		if got := statusOf(t, s.c).Shadow; got.Verdict != want || (s.Shadow.Revision() != nil) != (want == v1alpha1.VerdictShadow) {
+			t.Errorf("in minute %d it is %+v, want %s", minute, got, want)
+		}
+		s.Shadow.Refresh(s.Shadow.Revision(), s.Now(), nil)
+		s.Shadow.evaluate(t.Context(), <-s.Shadow.moved) // of none, it does nothing
 	}
 }
 

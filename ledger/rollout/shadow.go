@@ -137,8 +137,8 @@ func (s *Shadow) work(ctx context.Context) {
 // evaluate the catalog. If it fails, the last good one stands, as it would if the
 // shadow were in force.
 func (s *Shadow) evaluate(ctx context.Context, m moved) {
-	if s.revision.Load() != m.revision {
-		return // it is another one meanwhile
+	if m.revision == nil || s.revision.Load() != m.revision {
+		return // there was none, or it is another one meanwhile
 	}
 	err := s.evaluated(ctx, m)
 	if ctx.Err() == nil {

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // withShadow gives a stage a shadow whose source the test edits.
@@ -125,6 +127,34 @@ func TestAShadowWhoseTestsFailIsNeitherComparedNorPromoted(t *testing.T) {
 	s.ask(waiting(t, first, "one", "research", ""))
 	if got := statusOf(t, s.c).Shadow.Compared; got != 0 {
 		t.Errorf("%d decisions were compared", got)
+	}
+}
+
+func TestAShadowsScenariosArePlayedAndThatAgainWhenTheyCouldNotBe(t *testing.T) {
+	s, beside := withShadow(t)
+	says := []testrun.Result{{Package: "scenario.night", Name: "late starts by 3h", File: "night.yaml", Row: 9, Outcome: testrun.Fail}}
+	busy := true
+	s.Gates.Scenarios = func(context.Context, engine.Bundle, time.Duration) ([]testrun.Result, error) {
+		if busy {
+			return nil, engine.ErrBusy
+		}
+		return says, nil
+	}
+	beside.files = map[string][]byte{"data.yaml": []byte(goodData)}
+	s.step()
+	if !s.again {
+		t.Error("nobody looks at it again")
+	}
+	for _, c := range []struct {
+		says    []testrun.Result
+		data    string
+		verdict string
+	}{{says, goodData, v1alpha1.VerdictRejected}, {nil, goodData + "\n# edited\n", v1alpha1.VerdictShadow}} {
+		busy, says, beside.files = false, c.says, map[string][]byte{"data.yaml": []byte(c.data)}
+		s.step()
+		if got := statusOf(t, s.c).Shadow; s.again || got.Verdict != c.verdict {
+			t.Errorf("with %d expectations that fail it is %+v, want %s", len(c.says), got, c.verdict)
+		}
 	}
 }
 
