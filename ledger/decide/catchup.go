@@ -239,7 +239,10 @@ func without(list []*item, it *item) []*item {
 func (p *planner) dropClass(c *class) {
 	p.let(c)
 	delete(p.classes, c.key)
-	c.line.classes = slices.DeleteFunc(c.line.classes, func(other *class) bool { return other == c })
+	l := c.line
+	same := func(other *class) bool { return other == c }
+	l.classes, l.watched = slices.DeleteFunc(l.classes, same), slices.DeleteFunc(l.watched, same)
+	l.unlist(c)
 }
 
 // openTrees makes the trees of this plan: what the book charges, with what Jobs

@@ -38,6 +38,8 @@ type class struct {
 
 	code reason.Code // why it waits; empty if that is to be found out
 	told reason.Code // as far as that was told
+	// watched: it is in line.watched.
+	watched bool
 	// Codes that stand as long as the machines are the same: when it was shut last,
 	// and when it was not tried.
 	shutCode, idleCode reason.Code
@@ -92,6 +94,8 @@ func (p *planner) classOf(it *item) *class {
 		c.key = key
 		p.classes[key] = c
 		it.line.classes = append(it.line.classes, c)
+		it.line.list(c)
+		c.watch()
 	}
 	c.custom = c.custom || it.verdict.Order != nil
 	return c

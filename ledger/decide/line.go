@@ -17,11 +17,13 @@ type line struct {
 	strict  bool
 	root    *root
 	classes []*class
-	items   []*item // in line
-	parked  []*item // not in line: held, or in need of the user
-	fresh   []*item // to be sorted in
-	stopped *item   // the Job that a strict line waits for
-	first   *item   // whose turn is before all others'
+	watched []*class  // those of them of which a plan may find something new
+	asks    [][]asked // what they ask for, by pair, the least first
+	items   []*item   // in line
+	parked  []*item   // not in line: held, or in need of the user
+	fresh   []*item   // to be sorted in
+	stopped *item     // the Job that a strict line waits for
+	first   *item     // whose turn is before all others'
 	started []*item
 	kinds   map[string]policies.ResourceClass
 

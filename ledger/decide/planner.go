@@ -104,7 +104,6 @@ type root struct {
 	wakeAt  int64   // when that will be so; 0: not known
 	moves   bool    // some of its Jobs have their turn
 	changed bool    // something else is used than at the beginning of the last plan
-	keptFor []*line // of whom the last round kept something, which kept anything
 	used    bool    // and by this plan
 }
 

@@ -2,6 +2,8 @@ package decide
 
 import (
 	"container/heap"
+	"iter"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -26,9 +28,6 @@ func (p *planner) reopen() {
 		}
 	}
 	for _, r := range p.roots {
-		if r.moves {
-			r.keptFor = nil
-		}
 		r.freed = r.freed[:0]
 		r.victims, r.moves, r.changed = false, false, false
 	}
@@ -90,8 +89,14 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 }
 
 func (p *planner) reconsiderAll(l *line, anew, nodes, machines bool) {
+	if anew || nodes {
+		for _, c := range l.classes {
+			c.watch()
+		}
+	}
+	p.watchFreed(l)
 	l.machines = false
-	for _, c := range l.classes {
+	for _, c := range l.looks() {
 		if c.failed != nil {
 			p.reconsider(c, anew, nodes, nodes || machines && c.machines || p.concerns(c))
 		}
@@ -134,7 +139,7 @@ func (p *planner) concerns(c *class) bool {
 // comeAlong: a Job that keeps something of its queue's own as long as others have
 // their turn has its turn with them.
 func (p *planner) comeAlong(l *line) {
-	for _, c := range l.classes {
+	for _, c := range l.watched {
 		if c.lends && c.failed != nil && l.stopped == nil {
 			c.reopen(false)
 			l.moved = true
@@ -189,7 +194,7 @@ func (p *planner) activate(l *line) {
 	l.moved, l.along, l.stopped, l.booked = false, false, nil, false
 	l.behind, l.behindStranger = nil, nil
 	l.open = l.open[:0]
-	for _, c := range l.classes {
+	for _, c := range l.looks() {
 		c.next, c.passed = 0, false
 		if c.at = c.head(); c.at != nil {
 			l.open = append(l.open, c)
@@ -208,6 +213,7 @@ func (p *planner) crowd(l *line) int64 {
 
 // reopen forgets that a class did not fit; anew, all that is known of it.
 func (c *class) reopen(anew bool) {
+	c.watch()
 	c.failed, c.machines, c.lends, c.shut, c.code = nil, false, false, false, ""
 	if anew {
 		c.shutCode = ""
@@ -293,6 +299,19 @@ func (s *pairSet) add(p quota.PairID) {
 
 func (s pairSet) has(p quota.PairID) bool {
 	return p >= 0 && int(p/64) < len(s) && s[p/64]&(1<<(p%64)) != 0
+}
+
+// all is the pairs of the set.
+func (s pairSet) all() iter.Seq[quota.PairID] {
+	return func(yield func(quota.PairID) bool) {
+		for i, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(quota.PairID(i*64 + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (s pairSet) hasAny(pairs []quota.PairID) bool {

@@ -54,7 +54,7 @@ func (p *planner) doubt() {
 		}
 		r.used, r.changed = false, true // to be seen by the next plan, too
 		for _, l := range r.lines {
-			for _, c := range l.classes {
+			for _, c := range l.watched {
 				if c.failed != nil && !c.shut {
 					c.code, l.tells = "", true
 				}
@@ -112,7 +112,7 @@ func (p *planner) tell(l *line) {
 		l.news = append(l.news, l.toldOf, l.stopped)
 	}
 	l.toldOf, l.tells = l.stopped, false
-	for _, c := range l.classes {
+	for _, c := range l.looks() {
 		code := reason.Code("") // of an open class, everybody may have another
 		if c.failed != nil || l.stopped != nil {
 			code = p.codeOfClass(c)
@@ -133,6 +133,7 @@ func (p *planner) tell(l *line) {
 		}
 	}
 	l.news = l.news[:0]
+	l.unwatch()
 }
 
 func compareNil(a, b *item) int {

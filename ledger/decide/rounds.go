@@ -288,14 +288,13 @@ func (l *line) lends() bool { return l.queue.Preemption.ReclaimWithinCohort != p
 type lent struct {
 	node quota.NodeID
 	uses []use
-	line *line
 }
 
 // lend keeps what a Job that can displace nobody could have of its queue's own,
 // for this round.
 func (p *planner) lend(e *entry) {
 	n := e.line.node
-	kept := lent{node: n, line: e.line}
+	kept := lent{node: n}
 	for _, u := range e.uses {
 		left := p.tree.Nominal(n, u.pair) - p.tree.Usage(n, u.pair)
 		if e.level == 0 {
@@ -337,13 +336,6 @@ func (p *planner) endRound() {
 func (p *planner) giveBack() {
 	for _, kept := range p.borrowed {
 		p.tree.removeAll(kept.node, kept.uses)
-	}
-	for i, kept := range p.borrowed {
-		r := kept.line.root
-		if i == 0 || p.borrowed[i-1].line.root != r {
-			r.keptFor = nil
-		}
-		r.keptFor = append(r.keptFor, kept.line)
 	}
 	p.borrowed = nil
 }

@@ -77,8 +77,9 @@ func (p *planner) ownerBefore(l *line) string {
 	if l.root == nil {
 		return ""
 	}
-	for _, owner := range l.root.keptFor {
-		if owner != l {
+	keeps := func(c *class) bool { return c.lends && c.failed != nil }
+	for _, owner := range l.root.lines {
+		if owner != l && slices.ContainsFunc(owner.watched, keeps) {
 			return owner.name
 		}
 	}
