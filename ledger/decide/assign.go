@@ -280,16 +280,14 @@ func (p *planner) tryPair(it *item, pair quota.PairID, amount int64) (mode, int)
 			return fits, 0
 		}
 		return noFit, 0
-	case amount > p.tree.Potential(l.node, pair):
+	case p.tree.Fits(l.node, pair, amount):
+		level, _ := p.tree.Level(l.node, pair, amount)
+		return fits, level
+	case amount > p.tree.Potential(l.node, pair), !p.mayDisplace(l, pair, amount):
 		return noFit, 0
 	}
 	level, _ := p.tree.Level(l.node, pair, amount)
-	switch {
-	case p.tree.Fits(l.node, pair, amount):
-		return fits, level
-	case !p.mayDisplace(l, pair, amount):
-		return noFit, 0
-	case !l.displaces:
+	if !l.displaces {
 		return noCandidates, level
 	}
 	return p.oracle(it, pair, amount, level)

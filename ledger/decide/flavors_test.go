@@ -134,6 +134,16 @@ func TestFlavors(t *testing.T) {
 			apart(w, 0, 1000)
 			w.job("a", 1, 1, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 1000 })
 		}, map[string]string{"a": "a100"}, map[string]string{}},
+		{"a Job waits for the second kind, where it will have cores, whatever is free on the first, where it never has", func(w *world) {
+			apart(w, 0, 1000)
+			with := func(cores int64) func(*demand.Job) {
+				return func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = cores }
+			}
+			w.job("a", 1, 2, with(500))
+			w.job("b", 1, 1, with(500))
+		}, map[string]string{"a": "a100"}, map[string]string{
+			"b": "WaitingForQuota: research uses 2 of 2 nvidia.com/gpu on a100; 1 asked, 0 left",
+		}},
 		{"a Job that asks for nothing limited gets a flavor too", func(w *world) {
 			w.job("a", 1, 0, func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = 100 })
 		}, map[string]string{"a": "h100"}, map[string]string{}},

@@ -44,6 +44,7 @@ type line struct {
 	along  bool  // its stopped Job has a turn as long as others have
 	booked bool  // its first Job that does not fit has its room booked
 	crowd  int64 // how many of its Jobs ran at the last plan
+	stale  bool  // something may be otherwise than after the last plan
 	// behind is what those behind the stopped Job are told, and behindStranger the
 	// same for Jobs of other namespaces, who are not told its name.
 	behind, behindStranger *answer

@@ -105,6 +105,7 @@ type root struct {
 	moves   bool    // some of its Jobs have their turn
 	changed bool    // something else is used than at the beginning of the last plan
 	used    bool    // and by this plan
+	stale   bool    // something may be otherwise than after the last plan
 }
 
 // wakeRoot notes a moment at which others may be displaced.

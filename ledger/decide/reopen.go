@@ -114,7 +114,7 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 		l.moved = true
 	case again && (!c.shut || nodes):
 		c.shut, c.code, l.tells = c.simple(), "", true
-	case again || !l.root.changed || c.shut:
+	case again, !l.root.changed, c.shut:
 	case l.lends(): // who lacked machines alone may lack quota by now, and keep what is its queue's own
 		c.reopen(false)
 		l.moved = true
@@ -130,10 +130,7 @@ func (p *planner) concerns(c *class) bool {
 	if l.displaces && l.root.victims {
 		return true
 	}
-	if c.shut { // then nothing else can have come to fit
-		return p.mightOf(c, l.root.freed)
-	}
-	return c.touches(l.root.freed)
+	return c.shut || c.touches(l.root.freed) // one that is shut is looked at for that alone
 }
 
 // comeAlong: a Job that keeps something of its queue's own as long as others have
@@ -220,29 +217,15 @@ func (c *class) reopen(anew bool) {
 	}
 }
 
-// mightOf tells, at a glance, whether some flavor of which something was freed would
-// do.
-func (p *planner) mightOf(c *class, freed pairSet) bool {
-	return c.has(freed, func(s *ask, this *part, o *offer) bool { return o.clash == nil && p.mightGive(c.line, s, this, o) })
-}
-
 // touches tells whether the class could have any of these.
 func (c *class) touches(pairs pairSet) bool {
-	return c.has(pairs, func(*ask, *part, *offer) bool { return true })
-}
-
-// has tells whether the class could have any of these of an offer that does.
-func (c *class) has(pairs pairSet, does func(*ask, *part, *offer) bool) bool {
 	if len(pairs) == 0 {
 		return false
 	}
 	for i := range c.sets {
-		s := &c.sets[i]
-		for k := range s.parts {
-			for at := range s.parts[k].offers {
-				if o := &s.parts[k].offers[at]; pairs.hasAny(o.pairs) && does(s, &s.parts[k], o) {
-					return true
-				}
+		for _, part := range c.sets[i].parts {
+			if slices.ContainsFunc(part.offers, func(o offer) bool { return pairs.hasAny(o.pairs) }) {
+				return true
 			}
 		}
 	}
@@ -280,7 +263,8 @@ func (p *planner) mightGive(l *line, s *ask, this *part, o *offer) bool {
 			if amount > 0 {
 				return false
 			}
-		case amount > p.tree.Potential(l.node, pair), !p.tree.Fits(l.node, pair, amount) && (!l.displaces && !l.strict || !p.mayDisplace(l, pair, amount)):
+		case p.tree.Fits(l.node, pair, amount):
+		case !l.displaces && !l.strict, amount > p.tree.Potential(l.node, pair), !p.mayDisplace(l, pair, amount):
 			return false
 		}
 	}

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/fit"
@@ -77,31 +76,35 @@ func (p *planner) keepLast() {
 
 // stale is the queues of which something may be otherwise than after the last plan.
 func (p *planner) stale() []string {
-	names := map[string]bool{}
-	if p.last.Tree == nil {
-		for name := range p.lines {
-			names[name] = true
-		}
-	} else {
+	all := p.last.Tree == nil
+	if !all {
 		p.tree.EachChange(p.last.Tree, func(n quota.NodeID, _ quota.PairID, _ bool) {
-			if r := p.rootOf(n); r != nil && !names[r.lines[0].name] {
-				for _, l := range r.lines {
-					names[l.name] = true
-				}
+			if r := p.rootOf(n); r != nil {
+				r.stale = true
 			}
 		})
 	}
-	for _, l := range p.active {
-		names[l.name] = true
+	for _, l := range slices.Concat(p.active, p.told) {
+		l.stale = true
 	}
-	for _, l := range p.told {
-		names[l.name] = true
+	var names []string
+	for _, l := range p.order {
+		if l.root != nil && (all || l.stale || l.root.stale) {
+			names = append(names, l.name)
+		}
+		l.stale = false
+	}
+	for _, r := range p.roots {
+		r.stale = false
+	}
+	if len(p.other) == 0 {
+		return names
 	}
 	for key := range p.other {
-		names[key.Queue] = true
+		names = append(names, key.Queue)
 	}
-	delete(names, "")
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // tell finds out who waits for another reason than he was told of.

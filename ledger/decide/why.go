@@ -93,20 +93,10 @@ func (p *planner) lacks(c *class, from tried) []reason.Reason {
 	}
 	a := &assignment{mode: fits}
 	for set := range c.sets {
-		got := chosen{count: c.sets[set].count}
-		for part := range c.sets[set].parts {
-			why, at := p.lacksPart(c, a, set, part, &got, from.after(set, part))
-			if at < 0 || p.HopelessBlock && len(why) > 0 && !p.goesOn(c, a, set, part) {
-				return append(found, why...)
-			}
-			if len(why) > 0 {
-				found = append(found, why...)
-				p.count(c, a, set, part, at)
-			}
-			got.flavors = append(got.flavors, at)
+		why, goOn := p.lacksSet(c, a, set, from)
+		if found = append(found, why...); !goOn {
+			return found
 		}
-		got.machines = p.place(c, set, got.flavors)
-		a.sets = append(a.sets, got)
 	}
 	if len(found) == 0 && !p.QuotaOnly {
 		if r := p.machines.lack(c.flavorsOf(a), a.sets); r != nil {
@@ -114,6 +104,40 @@ func (p *planner) lacks(c *class, from tried) []reason.Reason {
 		}
 	}
 	return found
+}
+
+// lacksSet says what a pod set lacks. Where the flavor of one part leaves none for the
+// next that would ever do, the part takes its next best: what leads nowhere is not what
+// the Job waits for. goOn: the sets after it are to be looked at, too.
+func (p *planner) lacksSet(c *class, a *assignment, set int, from tried) (found []reason.Reason, goOn bool) {
+	got := chosen{count: c.sets[set].count}
+	out := make([][]int, len(c.sets[set].parts)) // given up, with the parts before as they are
+	var whys [][]reason.Reason                   // by part
+	var before [][]use                           // what was taken before each
+	var nowhere []reason.Reason                  // where the best way led, if it leads nowhere
+	for part := 0; part < len(out); part = len(whys) {
+		uses := slices.Clone(a.uses)
+		why, at := p.lacksPart(c, a, set, part, &got, from.after(set, part), out[part])
+		switch {
+		case at >= 0 && (!p.HopelessBlock || len(why) == 0 || p.goesOn(c, a, set, part)):
+			if len(why) > 0 {
+				p.count(c, a, set, part, at)
+			}
+			whys, before, got.flavors = append(whys, why), append(before, uses), append(got.flavors, at)
+			continue
+		case nowhere == nil:
+			nowhere = append(slices.Concat(whys...), why...)
+		}
+		if p.HopelessBlock || part == 0 {
+			return nowhere, false
+		}
+		last := part - 1
+		out[last], out[part] = append(out[last], got.flavors[last]), nil
+		a.uses, whys, before, got.flavors = before[last], whys[:last], before[:last], got.flavors[:last]
+	}
+	got.machines = p.place(c, set, got.flavors)
+	a.sets = append(a.sets, got)
+	return slices.Concat(whys...), true
 }
 
 func (c *class) flavorsOf(a *assignment) string {
@@ -133,7 +157,7 @@ func (c *class) flavorsOf(a *assignment) string {
 
 // lacksPart says what each flavor of a part lacks, and which one the others of the
 // Job are to be judged with: the first that would do, else the first that might.
-func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen, first int) ([]reason.Reason, int) {
+func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen, first int, out []int) ([]reason.Reason, int) {
 	this := &c.sets[set].parts[part]
 	var found, never, clashes []reason.Reason
 	var over []reason.Quota
@@ -146,6 +170,9 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 	}
 	for i := first; i < len(this.offers); i++ {
 		o := &this.offers[i]
+		if slices.Contains(out, i) {
+			continue
+		}
 		if o.clash != nil {
 			clashes = append(clashes, *o.clash)
 			continue
