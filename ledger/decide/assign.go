@@ -84,7 +84,7 @@ func (p *planner) assign(it *item, counts []int64, from tried) *assignment {
 	c := it.class
 	d := p.desks.desk()
 	a := &d.own
-	a.mode, a.sets, a.uses, a.tried = fits, d.sets[:0], d.uses[:0], d.tried[:0]
+	a.mode, a.sets, a.uses, a.needs, a.tried = fits, d.sets[:0], d.uses[:0], d.needs[:0], d.tried[:0]
 	if len(c.never) > 0 {
 		a.mode = noFit
 		return a

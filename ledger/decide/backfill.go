@@ -77,9 +77,7 @@ func (p *planner) bookFor(it *item) bool {
 	later := *p
 	later.tree, later.machines = shares{p.tree.Clone()}, p.trial()
 	later.now, later.leaving, later.evicted = later.tree, leaving{}, nil
-	for _, kept := range p.borrowed {
-		later.tree.removeAll(kept.node, kept.uses)
-	}
+	later.tree.giveBack(p.borrowed)
 	counts := make([]int64, len(it.class.sets))
 	for i, s := range it.class.sets {
 		counts[i] = s.count

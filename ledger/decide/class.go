@@ -31,6 +31,7 @@ type class struct {
 	machines bool // machines had to do with it
 	shut     bool // might says so, of a simple one
 	lends    bool // it can displace nobody, and keeps what is its queue's own
+	hint     int  // the offer of which something was freed last
 
 	next   int   // of items
 	at     *item // the next that has a turn, when somebody looked last

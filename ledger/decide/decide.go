@@ -19,7 +19,6 @@ type planner struct {
 	back     map[string]bool // UIDs of those that are taken back for no other Job
 	leaving  leaving
 	sharers  map[sharer][]reason.Borrower
-	borrowed []lent // in this round: kept for who can't displace anybody
 	bookings []*booking
 	memory   *Memory
 	owing    []*book.Entry // admitted, with pods to come; found when they are asked for

@@ -1,5 +1,7 @@
 package decide
 
+import "github.com/holdshort/holdshort/ledger/quota"
+
 // desk is what nominating one Job writes on. Desks are used again by the next plan,
 // since most of what is written there is of use only for a moment.
 type desk struct {
@@ -11,6 +13,7 @@ type desk struct {
 	flavors [4]int
 	reached [4]int
 	founds  [4]found
+	needs   [4]quota.PairID
 }
 
 // desks are in blocks, so that a desk stays where it is when others are added.

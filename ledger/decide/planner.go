@@ -28,16 +28,17 @@ type Planner struct {
 	running map[quota.NodeID][]*victim
 	wakes   wakes // when Jobs are to be judged again
 
-	base    shares              // what the book charges
-	other   map[quota.Key]int64 // and what has no place in the tree
-	last    last
-	buffer  *quota.Tree // to be used again
-	dirty   []*item     // who had its turn in the last plan
-	taken   []*victim   // who was taken back by it
-	desks   desks
-	needs   []quota.PairID // scratch, good until the next plan
-	unfiled []*line        // with somebody to be sorted in
-	current *planner
+	base     shares              // what the book charges
+	other    map[quota.Key]int64 // and what has no place in the tree
+	last     last
+	buffer   *quota.Tree // to be used again
+	dirty    []*item     // who had its turn in the last plan
+	taken    []*victim   // who was taken back by it
+	desks    desks
+	needs    []quota.PairID // scratch, good until the next plan
+	borrowed []lent         // in this round: kept for who can't displace anybody
+	unfiled  []*line        // with somebody to be sorted in
+	current  *planner
 }
 
 // basis is what everything is worked out from; if it changes, all is done anew.

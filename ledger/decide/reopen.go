@@ -94,7 +94,7 @@ func (p *planner) reconsiderAll(l *line, anew, nodes, machines bool) {
 			c.watch()
 		}
 	}
-	p.watchFreed(l)
+	p.openFreed(l)
 	l.machines = false
 	for _, c := range l.looks() {
 		if c.failed != nil {
@@ -130,7 +130,7 @@ func (p *planner) concerns(c *class) bool {
 	if l.displaces && l.root.victims {
 		return true
 	}
-	return c.shut || c.touches(l.root.freed) // one that is shut is looked at for that alone
+	return !c.shut && c.touches(l.root.freed) // one that is shut is filed by what it asks for
 }
 
 // comeAlong: a Job that keeps something of its queue's own as long as others have
@@ -235,6 +235,11 @@ func (c *class) touches(pairs pairSet) bool {
 // might tells, at a glance, whether quotas or the right to displace others could
 // let a Job of a class start; false is certain.
 func (p *planner) might(c *class) bool {
+	if c.simple() && c.hint > 0 {
+		if s := &c.sets[0]; p.mightGive(c.line, s, &s.parts[0], &s.parts[0].offers[c.hint]) {
+			return true
+		}
+	}
 	for i := range c.sets {
 		s := &c.sets[i]
 		for k := range s.parts {

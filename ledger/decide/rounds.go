@@ -137,7 +137,7 @@ func (p *planner) nominateOne(it *item) *entry {
 	}
 	try := func() (*assignment, []target) {
 		a := p.assign(it, counts, it.tried)
-		if a.mode == noFit || a.mode == fits {
+		if a.mode == noFit || a.mode == fits || !it.line.displaces {
 			return a, nil
 		}
 		return a, p.targets(&claim{item: it, uses: a.uses, needs: a.needs, sets: a.sets})
@@ -284,17 +284,16 @@ func (p *planner) displace(e *entry) {
 // since others could not be made to give that back.
 func (l *line) lends() bool { return l.queue.Preemption.ReclaimWithinCohort != policies.VictimsAny }
 
-// lent is room that is kept for one round.
+// lent is room of one pair that is kept for one round.
 type lent struct {
 	node quota.NodeID
-	uses []use
+	use
 }
 
 // lend keeps what a Job that can displace nobody could have of its queue's own,
 // for this round.
 func (p *planner) lend(e *entry) {
-	n := e.line.node
-	kept := lent{node: n}
+	n, first := e.line.node, len(p.borrowed)
 	for _, u := range e.uses {
 		left := p.tree.Nominal(n, u.pair) - p.tree.Usage(n, u.pair)
 		if e.level == 0 {
@@ -304,10 +303,17 @@ func (p *planner) lend(e *entry) {
 		} else {
 			left = u.amount
 		}
-		kept.uses = append(kept.uses, use{u.pair, min(u.amount, left)})
+		p.borrowed = append(p.borrowed, lent{n, use{u.pair, min(u.amount, left)}})
 	}
-	p.tree.addAll(n, kept.uses)
-	p.borrowed = append(p.borrowed, kept)
+	for _, kept := range p.borrowed[first:] {
+		p.tree.Add(n, kept.pair, kept.amount)
+	}
+}
+
+func (s shares) giveBack(all []lent) {
+	for _, kept := range all {
+		s.Remove(kept.node, kept.pair, kept.amount)
+	}
 }
 
 // endRound notes what the next plan is to know, and lets go of those who are taken
@@ -334,10 +340,8 @@ func (p *planner) endRound() {
 
 // giveBack ends what was kept for a round only.
 func (p *planner) giveBack() {
-	for _, kept := range p.borrowed {
-		p.tree.removeAll(kept.node, kept.uses)
-	}
-	p.borrowed = nil
+	p.tree.giveBack(p.borrowed)
+	p.borrowed = p.borrowed[:0]
 }
 
 // mulDiv is a×b/c for 0 ≤ b ≤ c, without a product that could be too big.

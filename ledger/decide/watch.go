@@ -12,6 +12,7 @@ import (
 type asked struct {
 	amount int64
 	class  *class
+	offer  int // that has the pair
 }
 
 func compareAsked(a, b asked) int { return cmp.Compare(a.amount, b.amount) }
@@ -43,17 +44,17 @@ func (l *line) looks() []*class {
 }
 
 // eachAsk calls f for everything that a class with one flavor to find could have.
-func (c *class) eachAsk(f func(pair quota.PairID, amount int64)) {
+func (c *class) eachAsk(f func(quota.PairID, asked)) {
 	if !c.simple() {
 		return // it is never shut
 	}
 	s := &c.sets[0]
 	this := &s.parts[0]
-	for i := range this.offers {
-		o := &this.offers[i]
-		for k, w := range this.wants {
-			if pair := o.pairs[k]; o.clash == nil && pair != quota.None {
-				f(pair, resource.Mul(w.perPod, s.least))
+	for at := range this.offers {
+		o := &this.offers[at]
+		for i, w := range this.wants {
+			if pair := o.pairs[i]; o.clash == nil && pair != quota.None {
+				f(pair, asked{resource.Mul(w.perPod, s.least), c, at})
 			}
 		}
 	}
@@ -61,21 +62,21 @@ func (c *class) eachAsk(f func(pair quota.PairID, amount int64)) {
 
 // list files what a class asks for.
 func (l *line) list(c *class) {
-	c.eachAsk(func(pair quota.PairID, amount int64) {
+	c.eachAsk(func(pair quota.PairID, a asked) {
 		for len(l.asks) <= int(pair) {
 			l.asks = append(l.asks, nil)
 		}
 		list := &l.asks[pair]
-		at, _ := slices.BinarySearchFunc(*list, asked{amount: amount}, compareAsked)
-		*list = slices.Insert(*list, at, asked{amount, c})
+		at, _ := slices.BinarySearchFunc(*list, a, compareAsked)
+		*list = slices.Insert(*list, at, a)
 	})
 }
 
 // unlist forgets a class that nobody is of.
 func (l *line) unlist(c *class) {
-	c.eachAsk(func(pair quota.PairID, amount int64) {
+	c.eachAsk(func(pair quota.PairID, a asked) {
 		list := &l.asks[pair]
-		at, _ := slices.BinarySearchFunc(*list, asked{amount: amount}, compareAsked)
+		at, _ := slices.BinarySearchFunc(*list, a, compareAsked)
 		for (*list)[at].class != c {
 			at++
 		}
@@ -83,26 +84,41 @@ func (l *line) unlist(c *class) {
 	})
 }
 
-// watchFreed has those of a line looked at that ask for no more than may be had of
-// what was freed.
-func (p *planner) watchFreed(l *line) {
+// openFreed opens the classes of a line that lacked quota, and that what was freed may
+// be enough for.
+func (p *planner) openFreed(l *line) {
 	for pair := range l.root.freed.all() {
-		if int(pair) >= len(l.asks) {
+		if int(pair) >= len(l.asks) || len(l.asks[pair]) == 0 {
 			continue
 		}
 		list := l.asks[pair]
-		if len(list) == 0 {
-			continue
-		}
-		most := resource.Limit
-		if !l.displaces { // who may displace others needs not wait until it is free
-			most = max(0, p.tree.Available(l.node, pair))
-		}
-		for _, a := range list {
-			if a.amount > most {
-				break
+		after, most := p.between(l, pair)
+		at, _ := slices.BinarySearchFunc(list, asked{amount: after + 1}, compareAsked)
+		for ; at < len(list) && list[at].amount <= most; at++ {
+			a := list[at]
+			c := a.class
+			if c.failed == nil || !c.shut {
+				continue
 			}
-			a.class.watch()
+			this := &c.sets[0].parts[0]
+			if p.mightGive(l, &c.sets[0], this, &this.offers[a.offer]) {
+				c.reopen(false)
+				c.hint, l.moved = a.offer, true
+			}
 		}
 	}
+}
+
+// between is what a line could have of a pair after the last plan, and what it can now:
+// who asks for less lacked something else, if it is still so. Who may displace others
+// may need less than that.
+func (p *planner) between(l *line, pair quota.PairID) (after, most int64) {
+	if l.displaces || l.strict {
+		return -1, resource.Limit
+	}
+	after, most = -1, max(0, p.tree.Available(l.node, pair))
+	if p.last.Tree != nil && !l.root.victims {
+		after = max(-1, p.last.Available(l.node, pair))
+	}
+	return after, most
 }
