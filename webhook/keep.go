@@ -43,11 +43,15 @@ func (k *keeper) number(c *demand.Change[int64], shorter bool, path ...string) {
 	case there == was && now == before, there && now == c.To, shorter && there && now < c.To && !written:
 		return
 	}
-	k.doc.set(number(c.To), path...)
+	stays := c.To
+	if shorter && was && before < stays {
+		stays = before // the API server's guard gives a Job that runs no more time
+	}
+	k.doc.set(number(stays), path...)
 	if written {
 		return
 	}
-	what := path[len(path)-1] + " " + number(c.To).String()
+	what := path[len(path)-1] + " " + number(stays).String()
 	if shorter {
 		what += " (only a shorter one is taken)"
 	}

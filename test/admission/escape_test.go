@@ -82,6 +82,7 @@ func (w *world) over(t *testing.T) {
 		}
 		return fmt.Errorf("%+v", status)
 	})
+	refused(t, w.patch(ctx, w.alice, name, `{"spec":{"activeDeadlineSeconds":3600}}`), "")
 	refused(t, w.patch(ctx, w.alice, name, leave), "")
 	refused(t, w.patch(ctx, w.alice, name, `{"metadata":{"labels":{"holdshort.dev/queue":null}}}`), "")
 }
