@@ -24,7 +24,7 @@ func (w *world) moreTime(t *testing.T) {
 		{name: "a longer deadline is refused", as: w.alice, patch: longer, refused: refuses},
 		{name: "none is", as: w.alice, patch: none, refused: refuses},
 		{name: "the longest that there is", as: w.alice, patch: `{"spec":{"activeDeadlineSeconds":9223372036854775807}}`, refused: refuses},
-		{name: "the owner of everything needs a reason, too", as: w.root, patch: longer, refused: refuses},
+		{name: "an admin needs a reason, too", as: w.admin, patch: longer, refused: refuses},
 		{name: "a shorter one is taken", as: w.alice, patch: shorter},
 		{name: "the same is applied again", as: w.alice, patch: `{"metadata":{"labels":{"app":"x"}},"spec":{"activeDeadlineSeconds":3600}}`},
 		{name: "who never had one may have one", none: true, as: w.alice, patch: shorter},
