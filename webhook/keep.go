@@ -31,21 +31,22 @@ func keepMutated(doc, oldDoc *document, m *demand.Mutated) []string {
 }
 
 // number keeps a duration. A shorter one takes nothing from what the policy wants
-// of a deadline, and passes, unless it is just what the manifest has said all along.
+// of a deadline, and passes, unless it is just what the manifest has said all along;
+// after that it is the longest: a Job that runs gets no more time.
 func (k *keeper) number(c *demand.Change[int64], shorter bool, path ...string) {
 	if c == nil {
 		return
 	}
 	now, there := k.doc.number(path...)
 	before, was := k.oldDoc.number(path...)
+	stays := c.To
+	if shorter && was {
+		stays = min(stays, before)
+	}
 	written := there && c.From != nil && now == *c.From
 	switch {
-	case there == was && now == before, there && now == c.To, shorter && there && now < c.To && !written:
+	case there == was && now == before, there && now == stays, shorter && there && now < stays && !written:
 		return
-	}
-	stays := c.To
-	if shorter && was && before < stays {
-		stays = before // the API server's guard gives a Job that runs no more time
 	}
 	k.doc.set(number(stays), path...)
 	if written {

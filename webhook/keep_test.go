@@ -44,6 +44,8 @@ func TestWhatMutateSetStaysWhileTheJobRuns(t *testing.T) {
 		{name: "a shorter deadline is taken", edit: []string{"Seconds: 600", "Seconds: 599"}, want: []string{"Seconds: 600", "Seconds: 599"}},
 		{name: "what was made shorter stays so where more is asked for", old: strings.Replace(cappedJob, "Seconds: 600", "Seconds: 300", 1),
 			edit: []string{"Seconds: 300", "Seconds: 99998"}, warned: "activeDeadlineSeconds 300 (only a shorter one is taken)"},
+		{name: "also for no more than the policy wanted", old: strings.Replace(cappedJob, "Seconds: 600", "Seconds: 300", 1),
+			edit: []string{"Seconds: 300", "Seconds: 600"}, warned: "activeDeadlineSeconds 300 (only a shorter one is taken)"},
 		{name: "and where the manifest is applied again", old: strings.Replace(cappedJob, "Seconds: 600", "Seconds: 300", 1),
 			edit: []string{"Seconds: 300", "Seconds: 99999"}},
 		{name: "and where it has none any more", old: strings.Replace(cappedJob, "Seconds: 600", "Seconds: 300", 1),

@@ -195,20 +195,22 @@ func changedWhileItRuns(t *testing.T, ctx context.Context, s *stories.Scene, nam
 			t.Errorf("%s: kubectl says %q, want %q in it", c.patch, out, c.says)
 		}
 	}
-	_, err := s.Kubectl(ctx, mergePatch(name, `{"spec":{"activeDeadlineSeconds":7100}}`)...)
-	must(t, err)
-	want.Deadline = seconds(7100)
-	wantCarried(t, ctx, s, name, want)
-	_, err = s.Kubectl(ctx, mergePatch(name, `{"spec":{"activeDeadlineSeconds":7200}}`)...)
-	must(t, err)
 	if diff := cmp.Diff(before, runsStill(t, ctx, s, name)); diff != "" {
 		t.Errorf("the running Job is disturbed (-before +after):\n%s", diff)
 	}
-	_, err = s.Apply(ctx, job{name: "guessed", queue: "mutate", pods: 1, gpus: 1, spec: "  activeDeadlineSeconds: 7200\n"}.yaml())
+	_, err := s.Apply(ctx, job{name: "guessed", queue: "mutate", pods: 1, gpus: 1, spec: "  activeDeadlineSeconds: 7200\n"}.yaml())
 	must(t, err)
 	must(t, s.Running(ctx, "guessed", 1))
 	must(t, stories.Contains(withWarnings(t, ctx, s, "", mergePatch("guessed", `{"spec":{"activeDeadlineSeconds":99998}}`)...), deadline))
 	wantCarried(t, ctx, s, "guessed", byFirst(1))
+	want = byFirst(1)
+	for _, shorter := range []int64{7100, 7000} {
+		want.Deadline = seconds(shorter)
+		for _, patch := range []string{fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, shorter), `{"spec":{"activeDeadlineSeconds":7200}}`, `{"spec":{"activeDeadlineSeconds":null}}`} {
+			withWarnings(t, ctx, s, "", mergePatch("guessed", patch)...)
+			wantCarried(t, ctx, s, "guessed", want)
+		}
+	}
 	_, err = s.Kubectl(ctx, "delete", "job", "guessed")
 	must(t, err)
 }
