@@ -1,6 +1,8 @@
 package book
 
 import (
+	"math"
+
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
@@ -71,8 +73,11 @@ func (b *Book) SetJob(j *demand.Job) {
 		e.served = made.Time
 	}
 	b.reform(e)
-	if j.Finished && j.Reservation != nil {
-		b.serve(j.UID) // seen for the first time after its end
+	switch {
+	case j.Finished && j.Reservation != nil:
+		b.serve(j.UID, math.MaxInt64) // seen for the first time after its end
+	case j.Preempted != nil:
+		b.serve(j.UID, j.Preempted.Time) // or after it had made room itself
 	}
 }
 

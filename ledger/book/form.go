@@ -3,6 +3,7 @@ package book
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
@@ -55,7 +56,7 @@ func (b *Book) reform(e *Entry) {
 	if is := e.isAdmitted(); is != was {
 		b.shiftRivals(e, is)
 		if is {
-			b.serve(e.uid)
+			b.serve(e.uid, math.MaxInt64)
 		}
 	}
 	if e.isQueued() {
@@ -67,10 +68,11 @@ func (b *Book) reform(e *Entry) {
 	b.refresh(e)
 }
 
-// serve ends the keeping of room for a Job that has it now.
-func (b *Book) serve(uid string) {
+// serve ends the keeping of room that was made before a moment for a Job that has
+// it now, or had it.
+func (b *Book) serve(uid string, before int64) {
 	for e := range b.leaving {
-		if made := e.MakesRoomFor(); made != nil && made.By == uid {
+		if made := e.MakesRoomFor(); made != nil && made.By == uid && made.Time < before {
 			e.served = made.Time
 			member(b.leaving, e, e.leaves())
 		}
@@ -78,13 +80,18 @@ func (b *Book) serve(uid string) {
 }
 
 // startedSince tells whether a Job that room was made for has had it: after a
-// restart, those who made it may be seen last.
+// restart, those who made it may be seen last. One that was itself taken back for
+// another since then has run in between.
 func (b *Book) startedSince(made *demand.Preempted) bool {
 	by := b.entries[made.By]
-	if by == nil || by.observed == nil || by.observed.Reservation == nil {
+	if by == nil || by.observed == nil {
 		return false
 	}
-	return by.observed.Reservation.Time >= made.Time
+	if r := by.observed.Reservation; r != nil && r.Time >= made.Time {
+		return true
+	}
+	back := by.observed.Preempted
+	return back != nil && back.Time > made.Time
 }
 
 // unform gives up the shapes an entry uses.

@@ -176,19 +176,30 @@ func TestRoomIsNotKeptForWhoHasHadIt(t *testing.T) {
 	by := &demand.Job{UID: "by", Reservation: &demand.Reservation{UID: "by", Queue: "q", Time: 2, PodSets: []demand.ReservedPodSet{{Name: "main", Count: 1}}}}
 	over := *by
 	over.Finished = true
+	takenBack := func(at int64) *demand.Job {
+		return &demand.Job{UID: "by", Suspended: true, Preempted: &demand.Preempted{UID: "by", By: "third", Time: at}}
+	}
 	gave := &demand.Job{UID: "gave", Suspended: true, Preempted: &demand.Preempted{UID: "gave", By: "by", Time: 1}}
-	for name, order := range map[string][]*demand.Job{
-		"it runs, and is seen first": {by, gave}, "it runs, and is seen last": {gave, by},
-		"it is over, and is seen first": {&over, gave}, "it is over, and is seen last": {gave, &over},
+	for name, c := range map[string]struct {
+		by   *demand.Job
+		kept bool
+	}{
+		"it runs": {by, false}, "it is over": {&over, false},
+		"it made room itself since then":              {takenBack(3), false},
+		"it made room itself before, and waits":       {takenBack(0), true},
+		"it waits, and nobody else had to do with it": {&demand.Job{UID: "by", Suspended: true}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := book.New()
-			for _, j := range order {
-				b.SetJob(j)
-			}
-			if left := b.Snapshot().Leaving(); len(left) > 0 {
-				t.Fatalf("room is still kept that %d Jobs made", len(left))
-			}
-		})
+		for seen, order := range map[string][]*demand.Job{"and is seen first": {c.by, gave}, "and is seen last": {gave, c.by}} {
+			t.Run(name+", "+seen, func(t *testing.T) {
+				b := book.New()
+				for _, j := range order {
+					b.SetJob(j)
+				}
+				kept := slices.ContainsFunc(b.Snapshot().Leaving(), func(e *book.Entry) bool { return e.UID() == "gave" })
+				if kept != c.kept {
+					t.Fatalf("room is kept that was made for it: %t, want %t", kept, c.kept)
+				}
+			})
+		}
 	}
 }
