@@ -3,9 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,9 +11,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/decide"
-	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
-	"github.com/holdshort/holdshort/ledger/reason"
 )
 
 // carryOut hands a plan's effects to the writers. An admission is booked before
@@ -48,7 +43,7 @@ func (l *Loop) admit(a *effect.Admit) {
 		return // then it is decided again
 	}
 	l.book.Assume(a.Job, a.Reservation)
-	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
 	})
 }
@@ -64,7 +59,7 @@ func (l *Loop) suspend(s *effect.Suspend) {
 	if s.Preempted != nil {
 		l.book.Evict(*s.Preempted)
 	}
-	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})
 }
@@ -79,18 +74,18 @@ func (l *Loop) unstart(t *tracked) bool {
 	if len(l.standing.busy) >= inFlightMax {
 		return true // in a later round
 	}
-	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Unstart(ctx, raw)}
 	})
 	return true
 }
 
 // fly gives a Job to the writers; until they report, no other write is made.
-func (l *Loop) fly(t *tracked, write func(context.Context, *batchv1.Job) written) {
+func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), write func(context.Context, *batchv1.Job) written) {
 	l.standing.busy[string(t.raw.UID)] = true
 	l.standing.touched[string(t.raw.UID)] = true
 	raw := t.raw
-	l.work <- func(ctx context.Context) {
+	writers <- func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		done := write(ctx, raw)
@@ -99,14 +94,14 @@ func (l *Loop) fly(t *tracked, write func(context.Context, *batchv1.Job) written
 	}
 }
 
-// write is one writer.
-func (l *Loop) write(ctx context.Context) {
+// write is one writer of what is in a channel.
+func write(ctx context.Context, work <-chan func(context.Context)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case work := <-l.work:
-			work(ctx)
+		case one := <-work:
+			one(ctx)
 		}
 	}
 }
@@ -125,7 +120,7 @@ func (l *Loop) observeWritten(w written) {
 	}
 	if w.outcome.Status == apply.Unknown {
 		l.Log.Error(w.outcome.Err, "the outcome of a write is not known; reading the Job again", "job", t.raw.Namespace+"/"+t.raw.Name)
-		l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
+		l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 			return written{outcome: l.writer.Reread(ctx, raw), admit: w.admit, suspend: w.suspend, explain: w.explain}
 		})
 		return
@@ -174,117 +169,4 @@ func refusedPauseAfter(times int) time.Duration {
 func (l *Loop) sayRefused(t *tracked, pause time.Duration, err error) {
 	l.event(t.raw, corev1.EventTypeWarning, "WriteRefused", "Write", fmt.Sprintf("the API server refuses what the queue writes on this Job, next try in %v: %v", pause, err))
 	l.Log.Error(err, "write refused", "job", t.raw.Namespace+"/"+t.raw.Name, "tryAgainIn", pause.String())
-}
-
-// hear notes who waits for something new, and of which queues something is new.
-func (l *Loop) hear(plan *decide.Result) {
-	for _, uid := range plan.Changed {
-		if !l.telling[uid] {
-			l.telling[uid] = true
-			l.toTell = append(l.toTell, uid)
-		}
-	}
-	for _, name := range plan.Stale {
-		l.toPublish[name] = true
-	}
-}
-
-// tell writes on Jobs why they wait: only when the code or the queue changed, and
-// the code has stood for a moment, a few a second, in the order in which it changed.
-func (l *Loop) tell(now time.Time) time.Duration {
-	next := auditEvery
-	later := l.toTell[:0]
-	for i, uid := range l.toTell {
-		wait, goOn := l.tellOne(uid, now)
-		if !goOn {
-			later = append(later, l.toTell[i:]...)
-			next = min(next, wait)
-			break
-		}
-		if wait > 0 {
-			later, next = append(later, uid), min(next, wait)
-		} else {
-			delete(l.telling, uid)
-		}
-	}
-	clear(l.toTell[len(later):])
-	l.toTell = later
-	return next
-}
-
-// tellOne returns how long until it is to be tried again, 0 if nothing is left to be
-// said, and false if nothing more can be said to anybody for the moment.
-func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
-	t := l.jobs[types.UID(uid)]
-	code, waits := l.planner.Code(uid)
-	if !waits || t == nil || t.job == nil {
-		return 0, true
-	}
-	if t.waits != code {
-		t.waits, t.waitsSince = code, now
-	}
-	if l.standing.busy[uid] || l.unstart(t) {
-		return auditEvery, true // the report of the writer comes before that
-	}
-	if muted := t.mutedTill.Sub(now); muted > 0 {
-		return muted, true
-	}
-	if stood := now.Sub(t.waitsSince); stood < explainAfter {
-		return explainAfter - stood, true
-	}
-	w, _ := l.planner.Why(uid)
-	label := effect.StateOf(w.Reason.Code)
-	if says(t.job, &w, label) {
-		return 0, true
-	}
-	if !l.explain.AllowN(now, 1) {
-		return time.Second / explainPerSecond, false
-	}
-	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
-	l.fly(t, func(ctx context.Context, raw *batchv1.Job) written {
-		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
-	})
-	return auditEvery, true // until the Job says so
-}
-
-// says tells whether all that is to be said stands on the Job already.
-func says(job *demand.Job, w *decide.Waiting, label string) bool {
-	return job.MessageCode == w.Reason.Code && job.State == label && job.InQueue == job.Elsewhere(w.Queue)
-}
-
-// told emits the event of a write that succeeded.
-func (l *Loop) told(t *tracked, w written) {
-	switch {
-	case w.admit != nil:
-		if l.admitted.AllowN(l.Now(), 1) {
-			l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
-		}
-	case w.suspend != nil:
-		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
-	case w.explain != nil:
-		kind := corev1.EventTypeNormal
-		if reason.Of(w.explain.Reason.Code).Group == reason.GroupNeedsUser {
-			kind = corev1.EventTypeWarning
-		}
-		l.event(t.raw, kind, string(w.explain.Reason.Code), "Wait", w.explain.Reason.Message)
-	}
-}
-
-func admitted(a *effect.Admit) string {
-	set := a.Reservation.PodSets[0]
-	pods := reason.Pods(set.Count)
-	if asked := a.Job.PodSets[0].Count; set.Count < asked {
-		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
-	}
-	return fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
-}
-
-// flavorNames lists the flavors that a pod set got, each once.
-func flavorNames(flavors map[string]string) string {
-	names := slices.Sorted(maps.Values(flavors))
-	return strings.Join(slices.Compact(names), ", ")
-}
-
-func (l *Loop) event(job *batchv1.Job, kind, why, action, note string) {
-	l.Events.Eventf(job, nil, kind, why, action, "%s", reason.Note(note))
 }

@@ -4,12 +4,20 @@ import "time"
 
 // The limits of the loop, in one place.
 const (
-	// batchPause collects what happens at the same time into one round.
-	batchPause = 5 * time.Millisecond
-	// inFlightMax is how many Jobs may be in the hands of the writers.
-	inFlightMax = 256
-	// writers is how many write at the same time.
-	writers = 16
+	// batchPause collects what happens at the same time into one round. Where rounds
+	// are long, the pause is as long as they are, up to batchPauseMax: it leaves half
+	// a core to the API server, and the next round has the more to do.
+	batchPause, batchPauseMax = 5 * time.Millisecond, 50 * time.Millisecond
+	// writers is how many write at the same time what was decided. A busy API server
+	// shares itself out by requests, so those who create Jobs, each waiting for an
+	// answer, must not be more than those who start them.
+	writers = 64
+	// inFlightMax is how many Jobs may be in the hands of the writers: more than they
+	// can write would only keep the next urgent one waiting.
+	inFlightMax = 2 * writers
+	// talkers write at the same time what only tells: why a Job waits, and the
+	// statuses of queues. toldMax is how much of that may wait for them.
+	talkers, toldMax = 4, 256
 	// asksMax is how often one round may go back to the policy.
 	asksMax = 8
 	// askBudget is how long one round may spend on asking hold rules; who was not
@@ -37,8 +45,11 @@ const (
 	// auditEvery is the slow full pass: a net under the wake-ups, and the
 	// book's check of itself.
 	auditEvery = time.Minute
-	// statusEvery is how often one Queue's status may be written.
-	statusEvery = 2 * time.Second
+	// statusEvery is how often one Queue's status may be written, and
+	// statusesPerSecond how many of all may, of which tersely so many when there is
+	// much else to write.
+	statusEvery                       = 2 * time.Second
+	statusesPerSecond, tersePerSecond = 50, 5
 	// explainPerSecond is how many Jobs may be told why they wait, and
 	// explainBurst how many at once.
 	explainPerSecond, explainBurst = 10, 20

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -58,8 +57,7 @@ type Loop struct {
 	standing  standing
 	work      chan func(context.Context)
 	writer    apply.Writer
-	explain   *rate.Limiter
-	admitted  *rate.Limiter         // events only
+	talk      talk
 	published map[string]*published // by queue
 	toPublish map[string]bool       // queues whose status may have to be written
 	toTell    []string              // UIDs of Jobs that may have to be told why they wait
@@ -107,8 +105,7 @@ func New(o Options) *Loop {
 		},
 		work:      make(chan func(context.Context), 4*inFlightMax),
 		writer:    apply.Writer{Client: o.Client},
-		explain:   rate.NewLimiter(explainPerSecond, explainBurst),
-		admitted:  rate.NewLimiter(admittedPerSecond, admittedBurst),
+		talk:      newTalk(),
 		synced:    make(chan struct{}),
 		published: map[string]*published{},
 		toPublish: map[string]bool{},
@@ -147,7 +144,10 @@ func (l *Loop) Start(ctx context.Context) error {
 		return err
 	}
 	for range writers {
-		go l.write(ctx)
+		go write(ctx, l.work)
+	}
+	for range talkers {
+		go write(ctx, l.talk.work)
 	}
 	l.Log.Info("the ledger has seen the cluster and starts to decide")
 	l.since = l.Now()
@@ -156,12 +156,13 @@ func (l *Loop) Start(ctx context.Context) error {
 	defer audit.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	pause := batchPause
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-l.inbox.wake:
-			time.Sleep(batchPause)
+			time.Sleep(pause)
 		case <-timer.C:
 		case <-audit.C:
 			if err := l.book.SelfCheck(); err != nil {
@@ -169,7 +170,10 @@ func (l *Loop) Start(ctx context.Context) error {
 					"Try: report this; a restart builds the book again from the cluster's objects", err)
 			}
 		}
-		timer.Reset(l.round(ctx))
+		began := time.Now()
+		next := l.round(ctx)
+		timer.Reset(next)
+		pause = min(max(batchPause, time.Since(began)), batchPauseMax)
 	}
 }
 

@@ -206,7 +206,7 @@ func TestManyAdmissionsAtOnceAreNotAsManyEvents(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": strings.Replace(loopPolicy, "nvidia.com/gpu: 4", "nvidia.com/gpu: 400", 1)})
 	b.inbox.put(func(batch *batch) { batch.nodes["n1"] = node("n1", 400) })
 	noted := func() int { return len(b.Events.(*events.FakeRecorder).Events) }
-	const jobs = admittedBurst + 20
+	const jobs = admittedBurst + 10
 	for i := range jobs {
 		b.create(fmt.Sprintf("job-%d", i), 1)
 	}

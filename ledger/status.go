@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +37,7 @@ type published struct {
 // seconds; it returns when the next one is due.
 func (l *Loop) publish(now time.Time) time.Duration {
 	next := auditEvery
-	for _, name := range sortedKeys(l.toPublish) {
+	for _, name := range l.unpublished() {
 		p := l.published[name]
 		if p == nil {
 			p = &published{}
@@ -57,6 +59,11 @@ func (l *Loop) publish(now time.Time) time.Duration {
 		if exists := l.world.queues[name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
 			continue
 		}
+		if l.talk.full() || !l.may(now, l.talk.statuses) {
+			l.toPublish[name] = true
+			next = min(next, statusEvery/10)
+			break
+		}
 		p.at = now
 		l.writeQueue(name, p, want)
 	}
@@ -64,20 +71,36 @@ func (l *Loop) publish(now time.Time) time.Duration {
 	return next
 }
 
+// unpublished is the queues of which something is new, those first that were not
+// written for the longest time.
+func (l *Loop) unpublished() []string {
+	at := func(name string) int64 {
+		if p := l.published[name]; p != nil && !p.at.IsZero() {
+			return p.at.UnixNano()
+		}
+		return 0
+	}
+	names := slices.Collect(maps.Keys(l.toPublish))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b)) })
+	return names
+}
+
 func (l *Loop) writeQueue(name string, p *published, want v1alpha1.QueueStatus) {
 	p.writing = true
 	known := l.world.queues[name]
-	l.work <- func(ctx context.Context) {
+	l.talk.work <- func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
-		err := apply.QueueStatus(ctx, l.Client, name, known, want)
-		l.inbox.put(func(b *batch) { b.queueWritten = append(b.queueWritten, queueWritten{name, want, err}) })
+		queue, err := apply.QueueStatus(ctx, l.Client, name, known, want)
+		l.inbox.put(func(b *batch) { b.queueWritten = append(b.queueWritten, queueWritten{name, known, queue, want, err}) })
 	}
 }
 
 // queueWritten is the report of a status write.
 type queueWritten struct {
 	name   string
+	known  *v1alpha1.Queue // that it was written on
+	queue  *v1alpha1.Queue // what it is now
 	status v1alpha1.QueueStatus
 	err    error
 }
@@ -101,6 +124,9 @@ func (l *Loop) observeQueueWritten(w queueWritten) {
 		return
 	}
 	p.status = w.status
+	if w.known != nil && l.world.queues[w.name] == w.known {
+		l.world.queues[w.name] = w.queue // the watch says so later
+	}
 }
 
 // dropQueues deletes the Queues that left the policy and that nothing is
@@ -111,11 +137,14 @@ func (l *Loop) dropQueues(now time.Time) {
 	}
 	for name, queue := range l.world.queues {
 		p := l.published[name]
+		if l.talk.full() {
+			return
+		}
 		if l.planner.Has(name) || queue.Spec.Hold.Holds() || p != nil && now.Sub(p.at) < statusEvery {
 			continue
 		}
 		l.published[name] = &published{at: now}
-		l.work <- func(ctx context.Context) {
+		l.talk.work <- func(ctx context.Context) {
 			if err := apply.DropQueue(ctx, l.Client, queue); err != nil {
 				l.Log.Error(err, "queue that left the policy is not deleted", "queue", name)
 			}

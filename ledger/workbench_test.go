@@ -140,8 +140,13 @@ func (b *bench) get(name string) (*batchv1.Job, bool) {
 func (b *bench) step() {
 	b.t.Helper()
 	b.round(b.t.Context())
-	for len(b.work) > 0 {
-		(<-b.work)(b.t.Context())
+	for len(b.work)+len(b.talk.work) > 0 {
+		select {
+		case write := <-b.work:
+			write(b.t.Context())
+		case write := <-b.talk.work:
+			write(b.t.Context())
+		}
 	}
 	if err := b.book.SelfCheck(); err != nil {
 		b.t.Fatal(err)

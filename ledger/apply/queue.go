@@ -12,19 +12,19 @@ import (
 )
 
 // QueueStatus writes the status of a Queue, making the Queue if known is nil.
-// Spec is a person's and is left alone.
-func QueueStatus(ctx context.Context, c client.Client, name string, known *v1alpha1.Queue, status v1alpha1.QueueStatus) error {
+// Spec is a person's and is left alone. It returns the Queue as it is then.
+func QueueStatus(ctx context.Context, c client.Client, name string, known *v1alpha1.Queue, status v1alpha1.QueueStatus) (*v1alpha1.Queue, error) {
 	queue := &v1alpha1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if known != nil {
 		queue = known.DeepCopy()
 	} else if err := c.Create(ctx, queue, client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("making queue %s: %w", name, err)
+		return nil, fmt.Errorf("making queue %s: %w", name, err)
 	}
 	queue.Status = status
 	if err := c.Status().Update(ctx, queue, client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("writing the status of queue %s: %w", name, err)
+		return nil, fmt.Errorf("writing the status of queue %s: %w", name, err)
 	}
-	return nil
+	return queue, nil
 }
 
 // DropQueue deletes a Queue that left the policy and that nothing is charged to.

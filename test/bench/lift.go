@@ -14,7 +14,7 @@ import (
 )
 
 // lifters write at the same time, as many as the ledger has writers.
-const lifters = 16
+const lifters = 64
 
 // onJobs calls a function for every Job of a namespace, new or changed.
 func onJobs(ctx context.Context, client kubernetes.Interface, namespace string, f func(*batchv1.Job)) error {

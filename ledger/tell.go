@@ -1,0 +1,165 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/reason"
+)
+
+// talk is what is written only to tell: why Jobs wait, the statuses of queues,
+// events. It has writers of its own, so that nobody's start comes after it.
+type talk struct {
+	work     chan func(context.Context)
+	explain  *rate.Limiter
+	admitted *rate.Limiter // events only
+	statuses *rate.Limiter
+	terse    *rate.Limiter // of all three together
+}
+
+func newTalk() talk {
+	return talk{
+		work:     make(chan func(context.Context), toldMax),
+		explain:  rate.NewLimiter(explainPerSecond, explainBurst),
+		admitted: rate.NewLimiter(admittedPerSecond, admittedBurst),
+		statuses: rate.NewLimiter(statusesPerSecond, statusesPerSecond),
+		terse:    rate.NewLimiter(tersePerSecond, tersePerSecond),
+	}
+}
+
+// full: no more can be told now, and the loop must not wait until it can.
+func (t *talk) full() bool { return len(t.work) == cap(t.work) }
+
+// may tells whether something may be told now. While there are more decisions to
+// write than writers, whatever is told makes a start late, so it is little.
+func (l *Loop) may(now time.Time, limit *rate.Limiter) bool {
+	if len(l.standing.busy) > writers && !l.talk.terse.AllowN(now, 1) {
+		return false
+	}
+	return limit.AllowN(now, 1)
+}
+
+// hear notes who waits for something new, and of which queues something is new.
+func (l *Loop) hear(plan *decide.Result) {
+	for _, uid := range plan.Changed {
+		if !l.telling[uid] {
+			l.telling[uid] = true
+			l.toTell = append(l.toTell, uid)
+		}
+	}
+	for _, name := range plan.Stale {
+		l.toPublish[name] = true
+	}
+}
+
+// tell writes on Jobs why they wait: only when the code or the queue changed, and
+// the code has stood for a moment, a few a second, in the order in which it changed.
+func (l *Loop) tell(now time.Time) time.Duration {
+	next := auditEvery
+	later := l.toTell[:0]
+	for i, uid := range l.toTell {
+		wait, goOn := l.tellOne(uid, now)
+		if !goOn {
+			later = append(later, l.toTell[i:]...)
+			next = min(next, wait)
+			break
+		}
+		if wait > 0 {
+			later, next = append(later, uid), min(next, wait)
+		} else {
+			delete(l.telling, uid)
+		}
+	}
+	clear(l.toTell[len(later):])
+	l.toTell = later
+	return next
+}
+
+// tellOne returns how long until it is to be tried again, 0 if nothing is left to be
+// said, and false if nothing more can be said to anybody for the moment.
+func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
+	t := l.jobs[types.UID(uid)]
+	code, waits := l.planner.Code(uid)
+	if !waits || t == nil || t.job == nil {
+		return 0, true
+	}
+	if t.waits != code {
+		t.waits, t.waitsSince = code, now
+	}
+	if l.standing.busy[uid] || l.unstart(t) {
+		return auditEvery, true // the report of the writer comes before that
+	}
+	if muted := t.mutedTill.Sub(now); muted > 0 {
+		return muted, true
+	}
+	if stood := now.Sub(t.waitsSince); stood < explainAfter {
+		return explainAfter - stood, true
+	}
+	w, _ := l.planner.Why(uid)
+	label := effect.StateOf(w.Reason.Code)
+	if says(t.job, &w, label) {
+		return 0, true
+	}
+	if l.talk.full() || !l.may(now, l.talk.explain) {
+		return time.Second / explainPerSecond, false
+	}
+	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
+	l.fly(t, l.talk.work, func(ctx context.Context, raw *batchv1.Job) written {
+		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
+	})
+	return auditEvery, true // until the Job says so
+}
+
+// says tells whether all that is to be said stands on the Job already.
+func says(job *demand.Job, w *decide.Waiting, label string) bool {
+	return job.MessageCode == w.Reason.Code && job.State == label && job.InQueue == job.Elsewhere(w.Queue)
+}
+
+// told emits the event of a write that succeeded.
+func (l *Loop) told(t *tracked, w written) {
+	switch {
+	case w.admit != nil:
+		if l.may(l.Now(), l.talk.admitted) {
+			l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
+		}
+	case w.suspend != nil:
+		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
+	case w.explain != nil:
+		kind := corev1.EventTypeNormal
+		if reason.Of(w.explain.Reason.Code).Group == reason.GroupNeedsUser {
+			kind = corev1.EventTypeWarning
+		}
+		l.event(t.raw, kind, string(w.explain.Reason.Code), "Wait", w.explain.Reason.Message)
+	}
+}
+
+func admitted(a *effect.Admit) string {
+	set := a.Reservation.PodSets[0]
+	pods := reason.Pods(set.Count)
+	if asked := a.Job.PodSets[0].Count; set.Count < asked {
+		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
+	}
+	return fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
+}
+
+// flavorNames lists the flavors that a pod set got, each once.
+func flavorNames(flavors map[string]string) string {
+	names := slices.Sorted(maps.Values(flavors))
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+func (l *Loop) event(job *batchv1.Job, kind, why, action, note string) {
+	l.Events.Eventf(job, nil, kind, why, action, "%s", reason.Note(note))
+}

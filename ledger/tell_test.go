@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/policies"
+)
+
+func TestLittleIsToldWhileThereIsMuchToWrite(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	const waiting = explainBurst + 10
+	for i := range waiting {
+		b.create(fmt.Sprintf("j%02d", i), 8)
+	}
+	for i := range writers + 1 { // elsewhere
+		b.standing.busy[fmt.Sprint("other-", i)] = true
+	}
+	told := func() int {
+		b.step()
+		b.now = b.now.Add(explainAfter)
+		b.step()
+		n := 0
+		for i := range waiting {
+			if job, _ := b.get(fmt.Sprintf("j%02d", i)); job.Annotations[policies.AnnotationMessage] != "" {
+				n++
+			}
+		}
+		return n
+	}
+	if n := told(); n == 0 || n > tersePerSecond {
+		t.Errorf("%d of %d were told why they wait, want some, and at most %d", n, waiting, tersePerSecond)
+	}
+	clear(b.standing.busy)
+	b.now = b.now.Add(time.Second)
+	if n := told(); n < explainBurst {
+		t.Errorf("%d were told when the writers had time again, want at least %d", n, explainBurst)
+	}
+}
+
+func TestWhatCannotBeToldKeepsNobodyFromStarting(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	for range toldMax {
+		b.talk.work <- func(context.Context) {} // the API server takes long over each
+	}
+	b.create("big", 8)
+	b.create("small", 1)
+	for range 3 {
+		b.round(t.Context())
+		for len(b.work) > 0 {
+			(<-b.work)(t.Context())
+		}
+		b.now = b.now.Add(time.Second)
+	}
+	b.wantAdmitted(map[string]bool{"small": true, "big": false})
+	for len(b.talk.work) > 0 {
+		<-b.talk.work
+	}
+	b.step()
+	if job, _ := b.get("big"); job.Annotations[policies.AnnotationMessage] == "" {
+		t.Error("the other is never told why it waits")
+	}
+}
+
+func TestAQueueIsWrittenAgainBeforeTheWatchHasTold(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	queue := func() *v1alpha1.Queue {
+		q := &v1alpha1.Queue{}
+		if err := b.store.Get(t.Context(), types.NamespacedName{Name: "research"}, q); err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	b.step()
+	known := queue()
+	b.inbox.put(func(batch *batch) { batch.queues["research"] = known })
+	for i := range 3 {
+		b.create(fmt.Sprintf("j%d", i), 1)
+		b.now = b.now.Add(statusEvery)
+		b.step() // the watch of Queues is slow
+		b.now = b.now.Add(statusEvery / 2)
+		b.step()
+		if got, want := queue().Status.Admitted, int64(i+1); got != want {
+			t.Errorf("%d admitted, want %d", got, want)
+		}
+	}
+	if n := len(b.Events.(*events.FakeRecorder).Events); n != 3 {
+		t.Errorf("%d events, want one for each admission", n)
+	}
+}
