@@ -94,3 +94,62 @@ hold contains {"code": "ops.example/Slow", "message": "never said"} if {
 		t.Error("a Job is admitted whose rule never answered")
 	}
 }
+
+func TestWhatHoldSaysOfAJobAloneIsKnownBeforeItsTurn(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		early      bool
+	}{
+		{"a rule that reads the Job is asked when the Job comes", `input.workload.name == "never"`, true},
+		{"one that reads the clock, when it could start", `input.workload.name == "never"; input.now_ns > 0`, false},
+		{"one that reads what is used, too", `input.workload.name == "never"; input.usage.queue`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, map[string]string{"data.yaml": loopPolicy, "hold.rego": `package holdshort.policy
+
+import data.holdshort.lib
+
+hold contains lib.reason("team.example/Never", "never") if { ` + c.rule + ` }
+`})
+			b.create("train", 1)
+			b.create("never", 1)
+			b.observe(b.inbox.take())
+			b.judgeChanged(t.Context(), b.Policy(), b.now)
+			_, known := b.standing.holds["uid-train"]
+			if known != c.early {
+				t.Errorf("known before its turn: %v", known)
+			}
+			if _, known := b.standing.holds["uid-never"]; known {
+				t.Error("a no is known before its turn: whoever has no room is told so first")
+			}
+			b.step()
+			b.wantAdmitted(map[string]bool{"train": true, "never": false})
+		})
+	}
+}
+
+func TestAYesOfHoldEndsWithWhatItWasSaidOf(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy, "hold.rego": `package holdshort.policy
+
+import data.holdshort.lib
+
+hold contains lib.reason("team.example/Marked", "marked") if input.workload.labels.marked
+`})
+	b.create("first", 4)
+	b.create("second", 4)
+	b.step()
+	b.wantAdmitted(map[string]bool{"first": true, "second": false})
+	marked, _ := b.get("second")
+	marked.Labels["marked"] = "yes"
+	if err := b.store.Update(t.Context(), marked); err != nil {
+		t.Fatal(err)
+	}
+	b.watch("second")
+	first, _ := b.get("first")
+	if err := b.store.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	b.watch("first")
+	b.step()
+	b.wantAdmitted(map[string]bool{"second": false})
+}

@@ -85,8 +85,8 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	}
 	if from.hold != t.verdictFrom.hold {
 		l.forgetHold(key)
-		if !l.asksHold(revision, t) {
-			l.standing.holds[key] = decide.HoldAnswer{} // no hold rule is about it: no need to ask
+		if !l.asksHold(revision, t) || l.letsGoAlways(ctx, revision, t) {
+			l.standing.holds[key] = decide.HoldAnswer{} // no need to ask
 		}
 	}
 	t.verdictFrom = from
@@ -113,6 +113,23 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 func (l *Loop) asksHold(revision *engine.Revision, t *tracked) bool {
 	labels := t.job.Policy.Labels
 	return revision.HoldApplies(labels) || revision.Recorded() || l.Shadow.HoldApplies(revision, labels)
+}
+
+// letsGoAlways tells whether no hold rule has anything against a Job, and none
+// will as long as it stays as it is: they read nothing but the Job. Asked when its
+// time has come, such a rule would cost another plan.
+func (l *Loop) letsGoAlways(ctx context.Context, revision *engine.Revision, t *tracked) bool {
+	if noStands(revision) != holdUnchanged || t.verdict.Reason != nil ||
+		revision.Recorded() || l.Shadow.HoldApplies(revision, t.job.Policy.Labels) {
+		return false
+	}
+	in, err := l.input(revision, t)
+	if err != nil {
+		return false
+	}
+	in.Verdict = t.verdict.Verdict.Input()
+	held, err := revision.Hold(ctx, in)
+	return err == nil && len(held) == 0 // else it is asked, and what is wrong is said, in time
 }
 
 // verdictSource identifies everything that classify and deny read of a Job, and
