@@ -46,8 +46,8 @@ const (
 	// book's check of itself.
 	auditEvery = time.Minute
 	// statusEvery is how often one Queue's status may be written, and
-	// statusesPerSecond how many of all may, of which tersely so many when there is
-	// much else to write.
+	// statusesPerSecond how often all of them together. tersePerSecond is how much of
+	// everything that only tells may be written while there is much else to write.
 	statusEvery                       = 2 * time.Second
 	statusesPerSecond, tersePerSecond = 50, 5
 	// explainPerSecond is how many Jobs may be told why they wait, and
@@ -56,10 +56,10 @@ const (
 	// explainAfter is how long a reason must have stood before it is written:
 	// most reasons of the first moments are gone before anybody could read them.
 	explainAfter = 300 * time.Millisecond
-	// admittedPerSecond is how many admissions get an event, and admittedBurst how
-	// many at once: an event costs the API server as much as the admission itself,
-	// and says nothing that the Job does not carry.
-	admittedPerSecond, admittedBurst = 10, 50
+	// eventsPerSecond is how many admissions get an event, and as many takings back,
+	// and eventsBurst how many at once: an event costs the API server as much as the
+	// admission itself, and says nothing that the Job does not carry.
+	eventsPerSecond, eventsBurst = 10, 50
 	// refusedPause is how long a Job waits after the API server refused to let
 	// it be admitted; doubled each time up to refusedPauseMax.
 	refusedPause, refusedPauseMax = 5 * time.Second, 5 * time.Minute

@@ -206,7 +206,7 @@ func TestManyAdmissionsAtOnceAreNotAsManyEvents(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": strings.Replace(loopPolicy, "nvidia.com/gpu: 4", "nvidia.com/gpu: 400", 1)})
 	b.inbox.put(func(batch *batch) { batch.nodes["n1"] = node("n1", 400) })
 	noted := func() int { return len(b.Events.(*events.FakeRecorder).Events) }
-	const jobs = admittedBurst + 10
+	const jobs = eventsBurst + 10
 	for i := range jobs {
 		b.create(fmt.Sprintf("job-%d", i), 1)
 	}
@@ -215,14 +215,14 @@ func TestManyAdmissionsAtOnceAreNotAsManyEvents(t *testing.T) {
 	for i := range jobs {
 		b.wantAdmitted(map[string]bool{fmt.Sprintf("job-%d", i): true})
 	}
-	if got := noted(); got != admittedBurst {
-		t.Errorf("%d events for %d admissions, want %d", got, jobs, admittedBurst)
+	if got := noted(); got != eventsBurst {
+		t.Errorf("%d events for %d admissions, want %d", got, jobs, eventsBurst)
 	}
 	b.now = b.now.Add(time.Second)
 	b.create("later", 1)
 	b.step()
 	b.step()
-	if got := noted(); got != admittedBurst+1 {
+	if got := noted(); got != eventsBurst+1 {
 		t.Errorf("%d events, want one more, a second later", got)
 	}
 }

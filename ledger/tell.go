@@ -24,18 +24,21 @@ import (
 type talk struct {
 	work     chan func(context.Context)
 	explain  *rate.Limiter
-	admitted *rate.Limiter // events only
 	statuses *rate.Limiter
-	terse    *rate.Limiter // of all three together
+	terse    *rate.Limiter // of all together
+
+	admitted, suspended *rate.Limiter // events only
 }
 
 func newTalk() talk {
 	return talk{
 		work:     make(chan func(context.Context), toldMax),
 		explain:  rate.NewLimiter(explainPerSecond, explainBurst),
-		admitted: rate.NewLimiter(admittedPerSecond, admittedBurst),
 		statuses: rate.NewLimiter(statusesPerSecond, statusesPerSecond),
 		terse:    rate.NewLimiter(tersePerSecond, tersePerSecond),
+
+		admitted:  rate.NewLimiter(eventsPerSecond, eventsBurst),
+		suspended: rate.NewLimiter(eventsPerSecond, eventsBurst),
 	}
 }
 
@@ -135,7 +138,9 @@ func (l *Loop) told(t *tracked, w written) {
 			l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
 		}
 	case w.suspend != nil:
-		l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
+		if l.may(l.Now(), l.talk.suspended) {
+			l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
+		}
 	case w.explain != nil:
 		kind := corev1.EventTypeNormal
 		if reason.Of(w.explain.Reason.Code).Group == reason.GroupNeedsUser {
