@@ -83,7 +83,7 @@ func TestS7APodThatNeverRunsUsesNoQuota(t *testing.T) {
 // hostPortPod asks for a port of the machine with the GPUs.
 const hostPortPod = `apiVersion: v1
 kind: Pod
-metadata: {name: %s}
+metadata: {name: %s, annotations: {plane.holdshort.dev/stop: 50ms}}
 spec:
   nodeSelector: {nvidia.com/gpu.present: "true"}
   containers: [{name: main, image: main, ports: [{containerPort: 80, hostPort: 8080}], resources: {limits: {%s}}}]

@@ -33,6 +33,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// built is where our binaries are, if the shared plane has them already.
+func built() string {
+	if shared.env == nil {
+		return ""
+	}
+	return shared.env.BinDir()
+}
+
 // scene gives a test the shared plane with a policy in force, a namespace, and a
 // check of the API server's whole history of the test when it ends.
 func scene(t *testing.T, ns, policy string, limits ...history.Limit) (context.Context, *stories.Scene) {

@@ -22,7 +22,7 @@ func TestAnOlderServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	env, err := stories.Start(ctx, stories.Options{
-		Nodes: stories.Nodes(), Policy: stories.Policy, EmulatedVersion: "1.35", Log: os.Stderr,
+		Nodes: stories.Nodes(), Policy: stories.Policy, EmulatedVersion: "1.35", Log: os.Stderr, Bin: built(),
 	})
 	must(t, err)
 	defer func() {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/test/plane/cluster"
 	"github.com/holdshort/holdshort/test/stories"
@@ -65,26 +63,6 @@ func queueNames(data string) []string {
 		}
 	}
 	return names
-}
-
-// cleanUp deletes everything in the scene's namespace and waits until it is gone.
-func cleanUp(t *testing.T, s *stories.Scene) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if _, err := s.Env.Kubectl(ctx, cluster.Admin, "delete", "namespace", s.NS, "--ignore-not-found", "--wait=false"); err != nil {
-		t.Errorf("deleting namespace %s: %v", s.NS, err)
-	}
-	err := stories.Eventually(ctx, time.Minute, "namespace "+s.NS+" is gone", func(ctx context.Context) (bool, string) {
-		ns, err := s.Client.CoreV1().Namespaces().Get(ctx, s.NS, metav1.GetOptions{})
-		if err != nil {
-			return true, ""
-		}
-		return false, fmt.Sprint(ns.Status.Conditions)
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 const editPolicy = `holdshort:

@@ -34,6 +34,7 @@ type Options struct {
 	Controllers     []string // more controllers for the plane
 	Log             io.Writer
 	Dir             string // of the plane; empty: temporary
+	Bin             string // where our binaries are, built already; empty: they are built
 }
 
 // Env is a control plane with holdshort installed, the manager running outside.
@@ -56,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the control plane: %w", err)
 	}
-	e := &Env{Cluster: c, bin: filepath.Join(c.Dir, "bin"), log: o.Log}
+	e := &Env{Cluster: c, bin: o.Bin, log: o.Log}
 	if err := e.install(ctx, o); err != nil {
 		return nil, joinStop(err, c)
 	}
@@ -81,9 +82,12 @@ func (e *Env) install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.log, "building the manager and the kubectl plugin")
-	if out, err := run(ctx, root, "go", "build", "-o", e.bin+"/", "./cmd/..."); err != nil {
-		return fmt.Errorf("building our binaries: %w\n%s", err, out)
+	if e.bin == "" {
+		e.bin = filepath.Join(e.Dir, "bin")
+		fmt.Fprintln(e.log, "building the manager and the kubectl plugin")
+		if out, err := run(ctx, root, "go", "build", "-o", e.bin+"/", "./cmd/..."); err != nil {
+			return fmt.Errorf("building our binaries: %w\n%s", err, out)
+		}
 	}
 	m, err := newManager(e, filepath.Join(e.bin, "holdshort"))
 	if err != nil {
