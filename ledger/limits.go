@@ -12,9 +12,11 @@ const (
 	// shares itself out by requests, so those who create Jobs, each waiting for an
 	// answer, must not be more than those who start them.
 	writers = 64
-	// inFlightMax is how many Jobs may be in the hands of the writers: more than they
-	// can write would only keep the next urgent one waiting.
-	inFlightMax = 2 * writers
+	// inFlightMax is how many Jobs may be in the hands of the writers: whoever waits
+	// there for a writer keeps the next urgent one waiting, and holds what it got.
+	inFlightMax = writers
+	// busyWriters is how many of them are much to write: little is told then.
+	busyWriters = writers * 3 / 4
 	// talkers write at the same time what only tells: why a Job waits, and the
 	// statuses of queues. toldMax is how much of that may wait for them.
 	talkers, toldMax = 4, 256

@@ -45,10 +45,10 @@ func newTalk() talk {
 // full: no more can be told now, and the loop must not wait until it can.
 func (t *talk) full() bool { return len(t.work) == cap(t.work) }
 
-// may tells whether something may be told now. While there are more decisions to
-// write than writers, whatever is told makes a start late, so it is little.
+// may tells whether something may be told now. While most writers are busy with
+// decisions, whatever is told makes a start late, so it is little.
 func (l *Loop) may(now time.Time, limit *rate.Limiter) bool {
-	if len(l.standing.busy) > writers && !l.talk.terse.AllowN(now, 1) {
+	if len(l.standing.busy) > busyWriters && !l.talk.terse.AllowN(now, 1) {
 		return false
 	}
 	return limit.AllowN(now, 1)
