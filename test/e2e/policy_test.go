@@ -149,6 +149,15 @@ func TestS6ABadEditIsRefusedWhileItIsAppliedAndChangesNothing(t *testing.T) {
 			t.Errorf("no warning with the row in\n%s", out)
 		}
 	})
+	t.Run("a scenario that comes to something else is told, with a warning", func(t *testing.T) {
+		story := "nodes: [{name: n1, has: {nvidia.com/gpu: 8}}]\njobs: [{name: big, namespace: edit, queue: edit, requests: {nvidia.com/gpu: 5}}]\n" +
+			"expect:\n- {job: big, startsBy: 1m}\n"
+		out := dryRun(t, ctx, s.Env, "patch", "configmap", stories.Release+"-policy", "--type=merge",
+			"-p", fmt.Sprintf(`{"data": {"big.scenario.yaml": %q}}`, story))
+		if !strings.Contains(out, "Warning: ") || !strings.Contains(out, "big.scenario.yaml:4: the test big starts by 1m fails") {
+			t.Errorf("no warning with the row in\n%s", out)
+		}
+	})
 	t.Run("a ConfigMap that the manager does not read is applied, with a warning", func(t *testing.T) {
 		out := dryRun(t, ctx, s.Env, "patch", "configmap", stories.Release+"-policy-active",
 			"-p", `{"metadata": {"labels": {"holdshort.dev/policy": "true"}}, "data": {"mine.rego": "oops"}}`)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // Path of the handler on the webhook server; the chart's configuration says the
@@ -23,8 +24,10 @@ const (
 	// deadline of one check. The API server waits a second longer: an answer in
 	// time that the edit was not checked beats none.
 	deadline = 2 * time.Second
-	// testsTime is how long of it the policy's own tests may take.
+	// testsTime is how long of it the policy's own tests and scenarios may take.
 	testsTime = time.Second
+	// answerTime is kept for the answer, however long compiling took.
+	answerTime = 250 * time.Millisecond
 	// patience is how long one check keeps the next one waiting. It goes on beside it
 	// then, since both have to end in time.
 	patience = time.Second
@@ -50,6 +53,8 @@ type Options struct {
 	ConfigMaps ConfigMaps
 	// Engine are the limits of the manager's engine.
 	Engine engine.Options
+	// Scenarios plays those of a bundle; nil: they are not looked at.
+	Scenarios func(ctx context.Context, bundle engine.Bundle) ([]testrun.Result, error)
 }
 
 // Checker answers the API server about ConfigMaps with policy.
@@ -111,7 +116,11 @@ func (c *Checker) inTime(ctx context.Context, change edit) admission.Response {
 				done <- unchecked(fmt.Sprintf("panic: %v", problem))
 			}
 		}()
-		done <- c.answer(ctx, change)
+		response, still := c.answer(ctx, change)
+		done <- response
+		if still != nil {
+			<-still // it has its turn for so long
+		}
 	}()
 	select {
 	case response := <-done:
@@ -121,20 +130,21 @@ func (c *Checker) inTime(ctx context.Context, change edit) admission.Response {
 	}
 }
 
-// answer makes a response of the verdict.
-func (c *Checker) answer(ctx context.Context, change edit) admission.Response {
+// answer makes a response of the verdict; still is closed when nothing runs any more
+// for it.
+func (c *Checker) answer(ctx context.Context, change edit) (response admission.Response, still <-chan struct{}) {
 	found, err := c.patiently(ctx, change)
 	if err != nil {
-		return unchecked(err.Error())
+		return unchecked(err.Error()), nil
 	}
 	if len(found.refused) > 0 && change.upgrades == "" {
-		return refused(found.refused)
+		return refused(found.refused), nil
 	}
-	response := admission.Allowed("")
+	response = admission.Allowed("")
 	if len(found.refused) > 0 {
 		response = response.WithWarnings(line(fmt.Sprintf("%s, so the running version only warns: %s", change.upgrades, found.refused[0])))
 	}
-	return response.WithWarnings(warnings(found)...)
+	return response.WithWarnings(warnings(found)...), found.still
 }
 
 // patiently looks again before it refuses, if another ConfigMap has changed

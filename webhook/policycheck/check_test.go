@@ -70,7 +70,7 @@ func (c configMaps) Assemble(data map[string]map[string]string) (engine.Bundle, 
 }
 
 func checker(there map[string]files, names ...string) *policycheck.Checker {
-	return policycheck.New(policycheck.Options{ConfigMaps: configMaps{there: there, names: names}})
+	return policycheck.New(policycheck.Options{ConfigMaps: configMaps{there: there, names: names}, Scenarios: play})
 }
 
 func raw(t *testing.T, object *corev1.ConfigMap) runtime.RawExtension {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/holdshort/holdshort/policies/engine"
-	"github.com/holdshort/holdshort/policies/engine/testrun"
 )
 
 // verdict is what came of a check, as problems of the policy.
@@ -18,6 +17,8 @@ type verdict struct {
 	elsewhere []engine.Problem // what was wrong without it, cannot be judged yet, or a test has against it
 	doubtful  []engine.Problem // what the engine warns of, in the edited files
 	missing   []string         // ConfigMaps of the policy that are not there
+	untested  bool             // there was no time for all of its tests and scenarios
+	still     <-chan struct{}  // closed when nothing runs any more for this; nil: nothing does
 }
 
 // rest is the other ConfigMaps of the policy.
@@ -55,8 +56,7 @@ func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict,
 		v.doubtful = slices.DeleteFunc(revision.Warnings(), func(p engine.Problem) bool {
 			return p.File != "" && !in(change.name, p)
 		})
-		v.elsewhere = c.tested(ctx, revision)
-		return v, nil
+		return v, c.test(ctx, revision.Bundle(), &v)
 	}
 	before, err := c.wrongBefore(ctx, change, others, problems)
 	if err != nil {
@@ -72,24 +72,6 @@ func (c *Checker) judge(ctx context.Context, change edit, others rest) (verdict,
 		}
 	}
 	return v, nil
-}
-
-// tested is what the policy's tests have against it. They refuse no edit: rule and
-// test may lie in two ConfigMaps, which are applied one after the other.
-func (c *Checker) tested(ctx context.Context, revision *engine.Revision) []engine.Problem {
-	ctx, cancel := context.WithTimeout(ctx, testsTime)
-	defer cancel()
-	report, err := testrun.Run(ctx, revision.Bundle(), testrun.Options{})
-	var bad *engine.BundleError
-	switch {
-	case ctx.Err() != nil:
-		return nil // the rollout has more time
-	case errors.As(err, &bad):
-		return bad.Problems
-	case err != nil:
-		return nil
-	}
-	return report.Failures()
 }
 
 // wrongBefore is what is wrong with the policy without the edit. It is only

@@ -20,6 +20,9 @@ func warnings(v verdict) []string {
 	if len(v.missing) > 0 {
 		add("checked only as far as possible without ConfigMap %s, which is not there yet", strings.Join(v.missing, ", "))
 	}
+	if v.untested {
+		add("not all of its tests and scenarios were run here, since they take too long; the rollout runs them")
+	}
 	for _, p := range v.elsewhere {
 		add("the policy in force stays until this is right, too: %s", p)
 	}

@@ -21,7 +21,10 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/rollout"
+	"github.com/holdshort/holdshort/ledger/scenario"
 	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/policies/engine"
+	"github.com/holdshort/holdshort/policies/engine/testrun"
 	"github.com/holdshort/holdshort/webhook"
 	"github.com/holdshort/holdshort/webhook/certs"
 	"github.com/holdshort/holdshort/webhook/policycheck"
@@ -57,7 +60,9 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy fun
 		LedgerUser: c.LedgerUser,
 		Now:        time.Now,
 	})})
-	checks := policycheck.Options{}
+	checks := policycheck.Options{Scenarios: func(ctx context.Context, bundle engine.Bundle) ([]testrun.Result, error) {
+		return scenario.Run(ctx, bundle, scenario.Options{})
+	}}
 	if configMaps, ok := source.(rollout.ConfigMaps); ok {
 		checks.ConfigMaps = configMaps
 	}
