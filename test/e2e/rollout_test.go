@@ -129,7 +129,8 @@ func TestAPolicyIsTestedTriedApprovedRolledBackShadowedAndPromoted(t *testing.T)
 			t.Errorf("a pin and an approval at once: %v\n%s", err, out)
 		}
 		must(t, s.SetPolicy(ctx, map[string]string{"data.yaml": good}))
-		policyCommand(t, ctx, s.Env, "rollback", "--undo")
+		out = policyCommand(t, ctx, s.Env, "rollback", "--undo")
+		must(t, stories.Contains(out, "nothing is asked for any more: the source counts, and what it says is in force"))
 		must(t, stories.Eventually(ctx, 10*time.Second, "the source counts again", func(ctx context.Context) (bool, string) {
 			return rolloutSays(ctx, s.Env, "{.status.conditions[?(@.type=='PolicyActive')].message}", "the newest policy is in force")
 		}))

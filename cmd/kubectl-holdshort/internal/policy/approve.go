@@ -213,16 +213,22 @@ func (p Plugin) undone(ctx context.Context, client *cluster.Client, was *v1alpha
 			asked = meta.FindStatusCondition(now.Status.Conditions, followed)
 		}
 	}
-	text := "nothing is asked for any more: the source counts, and what it says is in force"
-	if c := seen.Status.Candidate; c != nil {
-		text = fmt.Sprintf("nothing is asked for any more: the source counts, and what it says is %s", c.Verdict)
-		if c.Reason != "" {
-			text += ": " + c.Reason
-		}
-		if c.Verdict == v1alpha1.VerdictAwaitingApproval {
-			text += ". Try: kubectl holdshort policy approve " + engine.Short(c.Digest)
-		}
-	}
-	fmt.Fprintln(p.Streams.Out, text)
+	fmt.Fprintln(p.Streams.Out, afterUndo(seen.Status.Candidate))
 	return nil
+}
+
+// afterUndo is what becomes of what the source says.
+func afterUndo(candidate *v1alpha1.Revision) string {
+	const counts = "nothing is asked for any more: the source counts, and what it says is "
+	if candidate == nil {
+		return counts + "in force"
+	}
+	text := counts + candidate.Verdict
+	if candidate.Reason != "" {
+		text += ": " + candidate.Reason
+	}
+	if candidate.Verdict == v1alpha1.VerdictAwaitingApproval {
+		text += ". Try: kubectl holdshort policy approve " + engine.Short(candidate.Digest)
+	}
+	return text
 }

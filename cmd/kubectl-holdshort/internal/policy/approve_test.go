@@ -46,3 +46,23 @@ func TestWhereNothingAwaitsApprovalThatIsSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWhoTakesAPinOutIsToldWhatBecomesOfTheSource(t *testing.T) {
+	digest := strings.Repeat("ab", 32)
+	for name, c := range map[string]struct {
+		candidate *v1alpha1.Revision
+		want      string
+	}{
+		"it is in force": {nil, "in force"},
+		"it needs approval": {&v1alpha1.Revision{Digest: digest, Verdict: v1alpha1.VerdictAwaitingApproval, Reason: "it would harm 40 % of the Jobs"},
+			"AwaitingApproval: it would harm 40 % of the Jobs. Try: kubectl holdshort policy approve abababababab"},
+		"it is refused":      {&v1alpha1.Revision{Digest: digest, Verdict: v1alpha1.VerdictRejected}, "Rejected"},
+		"its server is away": {&v1alpha1.Revision{Verdict: v1alpha1.VerdictUnavailable, Reason: "since 10:00"}, "Unavailable: since 10:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, want := afterUndo(c.candidate), "nothing is asked for any more: the source counts, and what it says is "+c.want; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
