@@ -34,6 +34,7 @@ func backfilled(t testing.TB) *world {
 
 func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 	const at = " at the latest. Try: a shorter spec.activeDeadlineSeconds, if that is true of it"
+	const never = " at the latest. Try: a spec.activeDeadlineSeconds that is over by then, if that is true of it"
 	head := "WaitingForQuota: research uses 2 of 4 nvidia.com/gpu on gpu; 4 asked, 2 left"
 	for _, c := range []struct {
 		name   string
@@ -60,19 +61,19 @@ func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 		{"nor one of which nobody knows when it ends", func(w *world) {
 			w.job("big", 4, 1)
 			w.job("endless", 1, 1)
-		}, []string{}, map[string]string{"big": head, "endless": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		}, []string{}, map[string]string{"big": head, "endless": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + never}},
 		{"but one that the head leaves room for", func(w *world) {
 			w.job("three", 3, 1)
 			w.job("beside", 1, 1)
 			w.job("too much", 1, 1)
 		}, []string{"beside"}, map[string]string{
 			"three":    "WaitingForQuota: research uses 3 of 4 nvidia.com/gpu on gpu; 3 asked, 1 left",
-			"too much": "BehindOthers: it would be in the way of team/three, which starts at 1970-01-01T00:18:21Z" + at,
+			"too much": "BehindOthers: it would be in the way of team/three, which starts at 1970-01-01T00:18:21Z" + never,
 		}},
 		{"in another queue, too", func(w *world) {
 			w.job("big", 4, 1)
 			w.job("stranger", 1, 1, in("other"))
-		}, []string{}, map[string]string{"big": head, "stranger": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + at}},
+		}, []string{}, map[string]string{"big": head, "stranger": "BehindOthers: it would be in the way of team/big, which starts at 1970-01-01T00:18:21Z" + never}},
 		{"but not one that needs nothing but its queue's own, where the head has to borrow", func(w *world) {
 			for _, name := range []string{"research", "other"} {
 				q := w.catalog.Queues[name]

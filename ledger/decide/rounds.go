@@ -214,7 +214,7 @@ func (p *planner) processOne(e *entry) {
 		it.class.lacksMachines() // it may have been those that others were before it for
 	default:
 		if b := p.delays(e); b != nil {
-			it.found = append(it.found, reason.WouldDelay(named(b.head, it.job.Namespace), b.at))
+			it.found = append(it.found, reason.WouldDelay(named(b.head, it.job.Namespace), b.at, it.endIf(p.Now) > 0))
 			return
 		}
 		if e.mode == fits {

@@ -204,10 +204,14 @@ func InLine(queue, head string) Reason {
 }
 
 // WouldDelay is that it would fit, but keep a Job before it from starting when it
-// can.
-func WouldDelay(head string, at int64) Reason {
+// can: it ends too late for that, or nobody knows when.
+func WouldDelay(head string, at int64, ends bool) Reason {
+	deadline := "a shorter spec.activeDeadlineSeconds"
+	if !ends {
+		deadline = "a spec.activeDeadlineSeconds that is over by then"
+	}
 	return Reason{Code: BehindOthers, Message: fmt.Sprintf("it would be in the way of %s, which starts at %s at the latest. "+
-		"Try: a shorter spec.activeDeadlineSeconds, if that is true of it", head, time.Unix(0, at).UTC().Format(time.RFC3339))}
+		"Try: %s, if that is true of it", head, time.Unix(0, at).UTC().Format(time.RFC3339), deadline)}
 }
 
 // KeptForQueue is that it would fit, but that what is left is kept for the first Job

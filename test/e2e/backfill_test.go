@@ -74,11 +74,11 @@ func TestABigJobIsNotStarvedUnderBackfillAndSmallOnesUseTheHoles(t *testing.T) {
 	_, err = s.Apply(ctx, file.String())
 	must(t, err)
 	must(t, s.Waits(ctx, "big", "WaitingForQuota"))
-	for _, name := range []string{"slow", "open"} {
+	for name, advice := range map[string]string{"slow": "a shorter spec.activeDeadlineSeconds", "open": "a spec.activeDeadlineSeconds that is over by then"} {
 		must(t, s.Waits(ctx, name, "BehindOthers"))
 		text, err := s.Plugin(ctx, cluster.Alice, "explain", "job/"+name, "-n", s.NS)
 		must(t, err)
-		must(t, stories.Contains(text, "it would be in the way of holes/big, which starts at "+booked.UTC().Format(time.RFC3339)+" at the latest", "Try: a shorter spec.activeDeadlineSeconds"))
+		must(t, stories.Contains(text, "it would be in the way of holes/big, which starts at "+booked.UTC().Format(time.RFC3339)+" at the latest", "Try: "+advice))
 	}
 
 	must(t, s.Running(ctx, "big", 4))
