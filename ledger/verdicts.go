@@ -85,7 +85,7 @@ func (l *Loop) judgeOne(ctx context.Context, revision *engine.Revision, uid type
 	}
 	if from.hold != t.verdictFrom.hold {
 		l.forgetHold(key)
-		if !l.asksHold(revision, t) || l.letsGoAlways(ctx, revision, t) {
+		if l.letsGoAlways(ctx, revision, t) {
 			l.standing.holds[key] = decide.HoldAnswer{} // no need to ask
 		}
 	}
@@ -116,9 +116,12 @@ func (l *Loop) asksHold(revision *engine.Revision, t *tracked) bool {
 }
 
 // letsGoAlways tells whether no hold rule has anything against a Job, and none
-// will as long as it stays as it is: they read nothing but the Job. Asked when its
-// time has come, such a rule would cost another plan.
+// will as long as it stays as it is: none is about it, or they read nothing but the
+// Job. Asked when its time has come, such a rule would cost another plan.
 func (l *Loop) letsGoAlways(ctx context.Context, revision *engine.Revision, t *tracked) bool {
+	if !l.asksHold(revision, t) {
+		return true
+	}
 	if noStands(revision) != holdUnchanged || t.verdict.Reason != nil ||
 		revision.Recorded() || l.Shadow.HoldApplies(revision, t.job.Policy.Labels) {
 		return false
