@@ -158,6 +158,11 @@ func core() []Row {
 			Never: "engine, Kubernetes, a clock, a context, a log: the same values give the same plan",
 		},
 		{
+			Package: "ledger/estimate", Duty: "when those who wait will start: a range, played forward from now by the live system's decisions",
+			Ours: with("ledger/book", "ledger/decide", "ledger/effect", "ledger/quota"), Without: without, Pure: true,
+			Never: "a client, a clock, a way to decide of its own: what is known now says what is likely",
+		},
+		{
 			Package: "ledger/sim", Duty: "book and plan under a clock of its own: what a policy comes to over time",
 			Ours: with("ledger/book", "ledger/decide", "ledger/effect", "ledger/quota"), Without: without, Pure: true,
 			Never: "a client, a clock, a way to decide of its own: the same seed has the same run",

@@ -1,0 +1,229 @@
+package estimate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// nowhere is where pods are that no machine of the play has room for: what is not
+// counted here is not for the play to doubt.
+const nowhere = "(elsewhere)"
+
+// floor is the machines and what is left on them.
+type floor struct {
+	nodes []*supply.Node // by name
+	held  map[string]resource.List
+}
+
+func newFloor() *floor { return &floor{held: map[string]resource.List{}} }
+
+func (f *floor) hold(node string, requests resource.List, sign int64) {
+	if f.held[node] == nil {
+		f.held[node] = resource.List{}
+	}
+	f.held[node].AddTo(requests, sign)
+}
+
+func (f *floor) fits(p *supply.Pod, n *supply.Node) bool {
+	for key, value := range p.Place.NodeSelector {
+		if n.Labels[key] != value {
+			return false
+		}
+	}
+	for _, taint := range n.Taints {
+		if !demand.Tolerates(p.Place.Tolerations, taint) {
+			return false
+		}
+	}
+	for name, amount := range p.Requests {
+		if amount > n.Allocatable[name]-f.held[n.Name][name] {
+			return false
+		}
+	}
+	return n.Ready
+}
+
+// place finds a node for a pod: one that it is planned for, else any.
+func (f *floor) place(p *supply.Pod, plan map[string]int64) string {
+	for _, planned := range []bool{true, false} {
+		for _, n := range f.nodes {
+			if (!planned || plan[n.Name] > 0) && f.fits(p, n) {
+				return n.Name
+			}
+		}
+		if len(plan) == 0 {
+			return nowhere // not planned for machines that are known
+		}
+	}
+	return nowhere
+}
+
+// pod of a play, and which set of its Job it is of.
+type pod struct {
+	is  *supply.Pod
+	set int
+}
+
+// begin sets up what there is now.
+func (p *play) begin() {
+	p.book.SetIgnored(p.in.Catalog.Resources.Ignored)
+	p.free.nodes = slices.Clone(p.Nodes)
+	slices.SortFunc(p.free.nodes, func(a, b *supply.Node) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	for _, n := range p.free.nodes {
+		p.book.SetNode(n)
+	}
+	for _, is := range p.cast {
+		p.jobs[is.UID] = &job{is: is}
+	}
+	for _, is := range p.Pods {
+		p.bring(is)
+	}
+	for _, is := range p.cast {
+		p.book.SetJob(is)
+	}
+	for _, is := range p.cast {
+		j := p.jobs[is.UID]
+		switch {
+		case is.Deleting:
+		case waits(is):
+			p.leaveLater(j)
+		default:
+			p.populate(j)
+			p.endLater(j)
+		}
+	}
+	p.holdsEnd()
+}
+
+// bring takes in a pod that is there.
+func (p *play) bring(is *supply.Pod) {
+	j := p.jobs[is.JobUID]
+	if is.Node != "" {
+		p.free.hold(is.Node, is.Requests, 1)
+	}
+	if j == nil && !is.Deleting {
+		p.book.SetPod(is)
+		return // somebody else's: it stays
+	}
+	one := &pod{is: is}
+	p.book.SetPod(is)
+	if is.Deleting || j == nil || j.is.Deleting {
+		p.at(p.now+p.goes(is.JobUID), func() { p.remove(one) })
+		return
+	}
+	one.set = j.setOf(is)
+	j.pods = append(j.pods, one)
+}
+
+// setOf is the set that a pod is of, as it looks: one that is not full yet.
+func (j *job) setOf(is *supply.Pod) int {
+	for set := range j.is.PodSets {
+		n := int64(0)
+		for _, one := range j.pods {
+			if one.set == set {
+				n++
+			}
+		}
+		if n < j.is.PodSets[set].Count && maps.Equal(is.Requests, j.is.PodSets[set].Requests) {
+			return set
+		}
+	}
+	return 0
+}
+
+// goes is how long a pod takes to go.
+func (p *play) goes(uid string) int64 {
+	if p.late(uid) {
+		return p.Lag
+	}
+	return 0
+}
+
+// populate sees to it that a Job that runs has all its pods, each on a machine.
+func (p *play) populate(j *job) {
+	r := j.is.Reservation
+	if r == nil {
+		return // past the queue: it has what it has
+	}
+	there := map[string]int64{}
+	for _, one := range j.pods {
+		there[one.is.Node]++
+	}
+	open := map[string]int64{}
+	for node, n := range r.Plan {
+		open[node] = n - there[node]
+	}
+	have := make([]int64, len(r.PodSets))
+	for _, one := range j.pods {
+		p.settle(one, open)
+		if one.set < len(have) {
+			have[one.set]++
+		}
+	}
+	for set := range min(len(r.PodSets), len(j.is.PodSets)) {
+		for range min(r.PodSets[set].Count, j.is.PodSets[set].Count) - have[set] {
+			p.makePod(j, set, open)
+		}
+	}
+}
+
+func (p *play) makePod(j *job, set int, open map[string]int64) {
+	p.seq++
+	given, asked := j.is.Reservation.PodSets[set], j.is.PodSets[set]
+	one := &pod{set: set, is: &supply.Pod{
+		UID: fmt.Sprintf("%s-play-%d", j.is.UID, p.seq), Namespace: j.is.Namespace, JobUID: j.is.UID, Queue: j.is.Reservation.Queue,
+		Flavors: given.Flavors, Requests: asked.Requests, Created: p.now,
+		Place: book.Inject(asked.Place, given.NodeSelector, given.Tolerations),
+	}}
+	j.pods = append(j.pods, one)
+	p.settle(one, open)
+}
+
+// settle binds a pod and has it be ready.
+func (p *play) settle(one *pod, open map[string]int64) {
+	next := *one.is
+	if next.Node == "" {
+		next.Node = p.free.place(&next, open)
+		open[next.Node]--
+		p.free.hold(next.Node, next.Requests, 1)
+	}
+	next.Started, next.Ready, next.UnschedulableSince = true, true, 0
+	one.is = &next
+	p.book.SetPod(one.is)
+}
+
+// leave has the pods of a Job begin to end.
+func (p *play) leave(j *job) {
+	for _, one := range j.pods {
+		next := *one.is
+		next.Deleting = true
+		one.is = &next
+		p.book.SetPod(one.is)
+	}
+}
+
+// empty takes the pods of a Job away.
+func (p *play) empty(j *job) {
+	for _, one := range j.pods {
+		p.remove(one)
+	}
+	j.pods = nil
+}
+
+func (p *play) remove(one *pod) {
+	if one.is.Node != "" {
+		p.free.hold(one.is.Node, one.is.Requests, -1)
+	}
+	p.book.DeletePod(one.is.UID)
+}
