@@ -12,7 +12,9 @@ const (
 	// mixes is how many plays there are between the two extremes.
 	mixes = 3
 	// plansMax is how many plans one play makes.
-	plansMax = 20_000
+	plansMax = 10_000
+	// idleMax is how many of them nothing need have happened before, but that time went by.
+	idleMax = 100
 	// farthest is how far a play looks, in nanoseconds.
 	farthest = 366 * 24 * 3600 * second
 

@@ -26,6 +26,7 @@ type play struct {
 	events  []event // the next one last
 	seq     int64
 	free    *floor
+	idle    int              // plans since anything happened
 	began   map[string]Start // who started, by UID
 	ground  ground
 }
@@ -80,7 +81,7 @@ func (p *play) run() {
 		if n := len(p.events); n > 0 && (next == 0 || p.events[n-1].at < next) {
 			next = p.events[n-1].at
 		}
-		if next == 0 || next-p.Plan.Now > farthest {
+		if next == 0 || next-p.Plan.Now > farthest || p.idle > idleMax {
 			p.ended = true
 			return
 		}
@@ -110,6 +111,7 @@ func (p *play) happen() {
 	for len(p.events) > 0 && p.events[len(p.events)-1].at <= p.now {
 		last := len(p.events) - 1
 		do := p.events[last].do
+		p.idle = 0
 		p.events = p.events[:last]
 		do()
 	}
@@ -131,6 +133,7 @@ func (p *play) decide() int64 {
 	overdue := p.book.Tick(p.now)
 	for p.plans < plansMax {
 		p.plans++
+		p.idle++
 		p.in.Snapshot, p.in.Now = p.book.Snapshot(), p.now
 		plan := p.planner.Plan(p.in)
 		p.in.Touched = nil
