@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/effect"
+	"github.com/holdshort/holdshort/ledger/estimate"
 	"github.com/holdshort/holdshort/ledger/rollout"
 )
 
@@ -37,6 +38,8 @@ type batch struct {
 	written         []written
 	queueWritten    []queueWritten
 	asked           []chan<- []rollout.Live
+	pictures        []chan<- picture
+	starts          map[string][]estimate.Start // worked out anew, of every queue; nil: not
 }
 
 // podChange is a pod's newest state, or its last one if it is gone.

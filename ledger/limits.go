@@ -67,6 +67,17 @@ const (
 	refusedPause, refusedPauseMax = 5 * time.Second, 5 * time.Minute
 	// liveWithin is how long whoever asks for the Jobs waits for the loop.
 	liveWithin = 20 * time.Second
+	// startsEach is of how many Jobs of a queue, the first in line, it is worked out
+	// when they start.
+	startsEach = 20
+	// startsEvery is how often that may be done, startsBudget how long it may take,
+	// and startsShare the part of a core that it may have: one of so many.
+	startsEvery, startsBudget, startsShare = 5 * time.Second, 5 * time.Second, 20
+	// startsLag is how long the pods of a Job may take to go when its time is over.
+	startsLag = 30 * time.Second
+	// startsShift is how far a moment may shift until it is told anew, or by one part
+	// in startsPart of how far away it is, if that is more.
+	startsShift, startsPart = 10 * time.Second, 20
 	// writeTimeout is how long a writer tries one write before it says that it
 	// does not know.
 	writeTimeout = 30 * time.Second

@@ -35,6 +35,8 @@ type Options struct {
 	// Shadow hears what the policy was asked and answered; nil: nobody does.
 	Shadow *rollout.Shadow
 	Scope  intake.Scope
+	// Starts counts how good the estimates are; nil: nobody does.
+	Starts *StartMetrics
 	// PodLevelEarly: see intake.Env.
 	PodLevelEarly bool
 	Now           func() time.Time
@@ -65,6 +67,7 @@ type Loop struct {
 	catalog   catalogState
 	beside    catalogState            // of the shadow
 	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
+	starts    starts                  // of those who wait
 	began     atomic.Int64            // when the round that runs did, in nanoseconds; 0: none runs
 	synced    chan struct{}           // closed once everything was seen
 	since     time.Time               // when that was
@@ -110,6 +113,7 @@ func New(o Options) *Loop {
 		published: map[string]*published{},
 		toPublish: map[string]bool{},
 		telling:   map[string]bool{},
+		starts:    newStarts(),
 	}
 }
 
@@ -149,6 +153,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	for range talkers {
 		go write(ctx, l.talk.work)
 	}
+	go l.estimate(ctx)
 	l.Log.Info("the ledger has seen the cluster and starts to decide")
 	l.since = l.Now()
 	close(l.synced)
@@ -194,6 +199,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	l.asked = append(l.asked, news.asked...)
 	plan := l.plan(ctx, revision, started)
 	l.answer(&plan, started)
+	l.show(news.pictures, revision, started)
 	next := min(fresh, l.carryOut(plan, started))
 	next = min(next, l.publish(started))
 	for _, till := range l.ghosts {

@@ -27,6 +27,7 @@ type tracked struct {
 	version   uint64
 	job       *demand.Job
 	firstSeen time.Time // as a Job of ours
+	counted   bool      // in the history of runs
 
 	wants   *batchv1.Job // what job was read from: raw, or as mutate wants it
 	mutated mutated
@@ -100,6 +101,7 @@ func (l *Loop) observe(b batch) {
 	for _, w := range b.queueWritten {
 		l.observeQueueWritten(w)
 	}
+	l.observeStarts(b.starts)
 }
 
 // observePod books what a pod holds: until its object is gone or it is terminal,
@@ -211,6 +213,7 @@ func (l *Loop) observeJob(raw *batchv1.Job) {
 	}
 	t.raw, t.version = raw, version
 	l.readJob(t)
+	l.observeEnd(t)
 }
 
 // readJob makes the plain value of a Job and books it.
@@ -242,6 +245,7 @@ func (l *Loop) dropJob(uid types.UID) {
 	delete(l.jobs, uid)
 	delete(l.refused, uid)
 	delete(l.late, uid)
+	delete(l.starts.first, string(uid))
 	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }

@@ -56,6 +56,7 @@ func (l *Loop) publish(now time.Time) time.Duration {
 			continue
 		}
 		want := queueStatus(&state, l.revision(), p.status.Conditions)
+		want.Starts = l.startsOf(name, p.status.Starts, now)
 		if exists := l.world.queues[name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
 			continue
 		}

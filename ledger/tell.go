@@ -134,6 +134,7 @@ func says(job *demand.Job, w *decide.Waiting, label string) bool {
 func (l *Loop) told(t *tracked, w written) {
 	switch {
 	case w.admit != nil:
+		l.startedAt(string(t.raw.UID), w.admit.Reservation.Time)
 		if l.may(l.Now(), l.talk.admitted) {
 			l.event(t.raw, corev1.EventTypeNormal, "Admitted", "Admit", admitted(w.admit))
 		}

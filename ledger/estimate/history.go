@@ -3,6 +3,8 @@ package estimate
 import (
 	"maps"
 	"slices"
+
+	"github.com/holdshort/holdshort/ledger/demand"
 )
 
 const (
@@ -114,3 +116,12 @@ func after(sorted []int64, passed int64) []int64 {
 
 // early is what few of them are shorter than.
 func early(sorted []int64) int64 { return sorted[len(sorted)/rare] }
+
+// Ended is the run of a Job that ended at a moment; false if nobody let it run.
+func Ended(j *demand.Job, end int64) (queue string, run Run, ok bool) {
+	r := j.Reservation
+	if r == nil || end < r.Time-second { // ends are written in whole seconds
+		return "", Run{}, false
+	}
+	return r.Queue, Run{Took: max(0, end-r.Time), Limit: limitOf(j, r, r.Time)}, true
+}

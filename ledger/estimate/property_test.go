@@ -32,7 +32,7 @@ func drawWorld(t *rapid.T, exact bool) sim.World {
 		}
 		c.Queues[fmt.Sprint("q", i)] = q
 	}
-	w := sim.World{Catalog: c, Seed: rapid.Uint64().Draw(t, "seed"), Until: start + 100_000*second}
+	w := sim.World{Catalog: c, Seed: rapid.Uint64().Draw(t, "seed"), Until: start + 30_000*second}
 	for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
 		w.Changes = append(w.Changes, sim.Change{At: start, Node: node(fmt.Sprint("n", i), rapid.Int64Range(1, 8).Draw(t, "gpus"))})
 	}

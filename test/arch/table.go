@@ -212,7 +212,7 @@ func shell() []Row {
 		{
 			Package: "ledger", Duty: "the loop: the one shell that drives the core",
 			Ours:  []string{"ledger/...", "policies", "policies/engine"},
-			Third: plus(kube, logr, "golang.org/x/time/rate"),
+			Third: plus(kube, logr, prometheus, "golang.org/x/time/rate"),
 			Never: "the webhook: admission must not wait for a round",
 		},
 		{

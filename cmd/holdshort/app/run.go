@@ -85,8 +85,12 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
+	starts, err := ledger.NewStartMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	loop = ledger.New(ledger.Options{
-		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
+		Starts: starts, Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
 	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // QueueHold is what an operator wants with a queue.
@@ -45,6 +46,11 @@ type QueueStatus struct {
 	// Head is the first waiting Job and why it waits.
 	// +optional
 	Head *QueueHead `json:"head,omitempty"`
+	// Starts is when the first Jobs in line start, as far as that can be told, in
+	// the order of the line.
+	// +optional
+	// +listType=atomic
+	Starts []QueueStart `json:"starts,omitempty"`
 	// Reasons counts the waiting Jobs by reason code.
 	// +optional
 	Reasons map[string]int64 `json:"reasons,omitempty"`
@@ -82,6 +88,25 @@ type QueueHead struct {
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
+}
+
+// QueueStart is when a waiting Job starts, if nobody new comes before it.
+type QueueStart struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
+	// Earliest moment. Absent: any moment now, or not at all.
+	// +optional
+	Earliest *metav1.Time `json:"earliest,omitempty"`
+	// Latest moment. Absent: nobody knows, and Unknown says why.
+	// +optional
+	Latest *metav1.Time `json:"latest,omitempty"`
+	// Ground is what the moments are told from: "run limits and 43 past runs".
+	// +optional
+	Ground string `json:"ground,omitempty"`
+	// Unknown is why there is no latest moment.
+	// +optional
+	Unknown string `json:"unknown,omitempty"`
 }
 
 // Queue is one queue of the policy, under the same name.

@@ -19,13 +19,14 @@ type board struct {
 	shown  map[string]bool // UIDs that have been in the list
 	said   news
 	wants  func(report.Job) bool
+	trim   func(report.JobList) report.JobList
 	print  func(report.JobList) error
 }
 
 func newBoard(jobs []batchv1.Job, queues map[string]*v1alpha1.Queue, show func(report.JobList) error) *board {
 	b := &board{
 		jobs: map[string]batchv1.Job{}, queues: queues, shown: map[string]bool{}, said: news{},
-		wants: func(report.Job) bool { return true }, print: show,
+		wants: func(report.Job) bool { return true }, trim: func(list report.JobList) report.JobList { return list }, print: show,
 	}
 	for _, job := range jobs {
 		b.jobs[string(job.UID)] = job
@@ -61,7 +62,8 @@ func (b *board) queueChanged(object runtime.Object, deleted bool) error {
 	var concerned []batchv1.Job
 	before, after := headOf(b.queues[queue.Name]), headOf(queue)
 	for _, job := range b.jobs {
-		if key := [2]string{job.Namespace, job.Name}; (key == before) != (key == after) {
+		key := [2]string{job.Namespace, job.Name}
+		if (key == before) != (key == after) || report.StartChanged(string(job.UID), b.queues[queue.Name], queue) {
 			concerned = append(concerned, job)
 		}
 	}
@@ -89,7 +91,7 @@ func (b *board) forgetQueues() {
 // show prints the rows that are asked for. A Job that was in the list is shown
 // once more when it leaves it, so that it does not seem to be there still.
 func (b *board) show(jobs []batchv1.Job, deleted bool) error {
-	rows := report.Jobs(jobs, b.queues)
+	rows := b.trim(report.Jobs(jobs, b.queues))
 	kept := rows.Items[:0]
 	for _, row := range rows.Items {
 		row.Deleted = deleted

@@ -21,6 +21,7 @@ type jobQuery struct {
 	states              []string
 	finished            bool // those too that are over
 	follow              bool
+	starts              bool // tell when they start
 }
 
 func (p *plugin) jobs() *cobra.Command {
@@ -34,6 +35,7 @@ func (p *plugin) jobs() *cobra.Command {
 Those that are over are left out, unless they are named, or asked for with --show-finished or --state.`,
 		Example: `  kubectl holdshort jobs
   kubectl holdshort jobs -A --queue research --state waiting,held
+  kubectl holdshort jobs --start
   kubectl holdshort jobs -w`,
 		ValidArgsFunction: p.completeJobs(""),
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -59,6 +61,7 @@ Those that are over are left out, unless they are named, or asked for with --sho
 	c.Flags().StringSliceVar(&q.states, "state", nil, "Jobs in these states only, such as waiting,held")
 	c.Flags().BoolVar(&q.finished, "show-finished", false, "Jobs too that are complete or failed")
 	c.Flags().StringVar(&q.order, "sort-by", report.ByPosition, "one of: "+strings.Join(report.Orders(), ", "))
+	c.Flags().BoolVar(&q.starts, "start", false, "tell of those first in line between when and when they start, as far as that is known")
 	p.completeFlag(c, "state", cobra.FixedCompletions(report.States(), cobra.ShellCompDirectiveNoFileComp))
 	p.completeFlag(c, "sort-by", cobra.FixedCompletions(report.Orders(), cobra.ShellCompDirectiveNoFileComp))
 	p.completeFlag(c, "queue", p.completeQueues)
@@ -103,6 +106,16 @@ func (q *jobQuery) wants(row report.Job) bool {
 func (q *jobQuery) pick(list report.JobList) report.JobList {
 	list.Items = slices.DeleteFunc(list.Items, func(row report.Job) bool { return !q.wants(row) })
 	list.Sort(q.order)
+	return q.trim(list)
+}
+
+// trim leaves out what was not asked for: it would be news all the time.
+func (q *jobQuery) trim(list report.JobList) report.JobList {
+	for i := range list.Items {
+		if !q.starts {
+			list.Items[i].Start = nil
+		}
+	}
 	return list
 }
 
@@ -157,6 +170,6 @@ func (p *plugin) printJobs(list report.JobList, query *jobQuery) error {
 		return err
 	}
 	table := p.table()
-	table.AllNS = query.namespace == ""
+	table.AllNS, table.Starts = query.namespace == "", query.starts
 	return table.Jobs(p.Streams.Out, list.Items)
 }

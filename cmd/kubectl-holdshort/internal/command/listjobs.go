@@ -38,7 +38,7 @@ func (p *plugin) listJobs(ctx context.Context, client *cluster.Client, query job
 		return query.missing(rows)
 	}
 	b := newBoard(list.Items, queues, func(list report.JobList) error { return p.printJobs(list, &query) })
-	b.wants = query.wants
+	b.wants, b.trim = query.wants, query.trim
 	for _, row := range rows.Items {
 		b.shown[row.UID] = b.said.news(row.UID, row)
 	}

@@ -26,6 +26,7 @@ const deleted = "deleted"
 type Table struct {
 	Now       time.Time
 	Wide      bool
+	Starts    bool // Jobs: show when they start
 	AllNS     bool // Jobs of several namespaces: show which
 	Headers   bool
 	Namespace string // that the reader is in; what is of another one says so
@@ -157,6 +158,9 @@ func left(usage []report.QueueUsage) string {
 // Jobs prints one row for each Job.
 func (t Table) Jobs(out io.Writer, jobs []report.Job) error {
 	header := []string{"NAME", "QUEUE", "STATE", "RESERVED", "POSITION", "REASON", "AGE"}
+	if t.Starts {
+		header = slices.Insert(header, len(header)-1, "STARTS(UTC)")
+	}
 	if t.AllNS {
 		header = append([]string{"NAMESPACE"}, header...)
 	}
@@ -177,6 +181,9 @@ func (t Table) job(j report.Job) row {
 	}
 	cells := []string{
 		j.Name, orDash(j.Queue), state, amounts(j.Reserved), position, orDash(j.Code), t.age(j.Created),
+	}
+	if t.Starts {
+		cells = slices.Insert(cells, len(cells)-1, t.start(j.Start))
 	}
 	if t.AllNS {
 		cells = append([]string{j.Namespace}, cells...)

@@ -42,6 +42,7 @@ func Jobs(list []batchv1.Job, queues map[string]*v1alpha1.Queue) JobList {
 		if row.Waits() && heads[[2]string{row.Namespace, row.Name}] {
 			row.Position = 1
 		}
+		row.Start = startOf(row, queues[row.Queue])
 		rows.Items = append(rows.Items, row)
 	}
 	rows.Sort(ByPosition)
@@ -133,7 +134,7 @@ func newJob(job *batchv1.Job, queue *v1alpha1.Queue) (Job, *demand.Job) {
 		if sentence, until := reason.SplitUntil(sentence); code == reason.HeldByPolicy && !until.IsZero() {
 			row.Message, row.Until = sentence, &until
 		}
-		row.Position = position(row, queue)
+		row.Position, row.Start = position(row, queue), startOf(row, queue)
 	}
 	if failed := condition(job, batchv1.JobFailed); failed != nil && row.State == StateFailed {
 		row.Code, row.Message = failed.Reason, failed.Message

@@ -104,12 +104,24 @@ type Job struct {
 	Code      string        `json:"code,omitempty"` // why it waits, or failed
 	Message   string        `json:"message,omitempty"`
 	// Until is when what holds it ends by itself, if the policy says so.
-	Until   *time.Time `json:"until,omitempty"`
-	Arrival time.Time  `json:"arrival"`
-	Created time.Time  `json:"created"`
-	Deleted bool       `json:"deleted,omitempty"` // a watch saw it go
+	Until *time.Time `json:"until,omitempty"`
+	// Start is when it starts, as far as that can be told; nil: nothing is.
+	Start   *Start    `json:"start,omitempty"`
+	Arrival time.Time `json:"arrival"`
+	Created time.Time `json:"created"`
+	Deleted bool      `json:"deleted,omitempty"` // a watch saw it go
 
 	key arrivalKey
+}
+
+// Start is when a Job starts if nobody new comes before it.
+type Start struct {
+	// Earliest moment; nil: at any moment now, or nobody knows.
+	Earliest *time.Time `json:"earliest,omitempty"`
+	// Latest moment; nil: nobody knows, and Unknown says why.
+	Latest  *time.Time `json:"latest,omitempty"`
+	Ground  string     `json:"ground,omitempty"` // what it is told from
+	Unknown string     `json:"unknown,omitempty"`
 }
 
 // JobExplanation is the answer of kubectl holdshort explain.
