@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -138,8 +139,30 @@ func (p *planner) recast(queue string) {
 	}
 	before, known := p.running[l.node]
 	delete(p.running, l.node)
-	if !known || !slices.EqualFunc(before, p.runningIn(l.node), sameVictim) {
+	after := p.runningIn(l.node)
+	switch {
+	case known && slices.EqualFunc(before, after, sameVictim):
+	case !known, p.Catalog.FairSharing.Enabled: // by shares, also who is gone counts
 		l.root.victims = true
+	default:
+		l.root.rivals(before, after)
+	}
+}
+
+// rivals notes the least important of those who may be displaced now and were not
+// there before. That some are not there any more gives nobody a right.
+func (r *root) rivals(before, after []*victim) {
+	was := make(map[*book.Entry]*victim, len(before))
+	for _, v := range before {
+		was[v.entry] = v
+	}
+	for _, v := range after {
+		if old := was[v.entry]; old == nil || !sameVictim(old, v) {
+			r.rival = cmp.Or(r.rival, v)
+			if v.priority < r.rival.priority {
+				r.rival = v
+			}
+		}
 	}
 }
 

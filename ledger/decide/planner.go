@@ -102,11 +102,17 @@ type root struct {
 	lines   []*line
 	freed   pairSet // since the last plan
 	victims bool    // others may be displaced than in the last plan
+	rival   *victim // the least important of those, where nothing else has changed about them
 	wakeAt  int64   // when that will be so; 0: not known
 	moves   bool    // some of its Jobs have their turn
 	changed bool    // something else is used than at the beginning of the last plan
 	used    bool    // and by this plan
 	stale   bool    // something may be otherwise than after the last plan
+
+	// lowest is the least priority of who runs, if anybody runs, as of a plan.
+	lowest   int64
+	runs     bool
+	lowestOf int64
 }
 
 // wakeRoot notes a moment at which others may be displaced.

@@ -7,7 +7,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
-	"github.com/holdshort/holdshort/ledger/resource"
 )
 
 // conclude ends a plan: it finds out whom to tell something new, and notes what the
@@ -243,22 +242,6 @@ func (p *planner) why(it *item) *answer {
 	return a
 }
 
-// codeOf is the code of why, found without all the words.
-func (p *planner) codeOf(it *item) reason.Code {
-	switch {
-	case len(it.found) > 0:
-		main, _ := reason.Main(it.found)
-		return main.Code
-	case it.state == kept, !it.seen() && it.line.stopped == nil:
-		return p.later().main.Code
-	}
-	code := p.codeOfClass(it.class)
-	if p.hides(it, code) {
-		return p.behind(it).main.Code
-	}
-	return code
-}
-
 // hides: a Job behind the one that a strict line waits for is told of that, unless
 // it could not start anyway.
 func (p *planner) hides(it *item, code reason.Code) bool {
@@ -280,64 +263,6 @@ func (p *planner) answerOfClass(c *class, from tried) *answer {
 		c.answer = answerOf([]reason.Reason{reason.KeptForQueue(owner)})
 	}
 	return c.answer
-}
-
-// codeOfClass is kept as long as it can't be another one: where might is enough to
-// say that nobody of a class starts, the reason is the same until there are other
-// machines.
-func (p *planner) codeOfClass(c *class) reason.Code {
-	if c.code != "" {
-		return c.code
-	}
-	have, _ := p.Snapshot.Machines()
-	if c.failed == nil { // behind a stopped Job, and not tried: all that counts is whether it ever fits
-		if c.idleCode == "" || c.idleHave != have || !c.simple() {
-			c.idleCode, c.idleHave = p.shutCode(c), have
-		}
-		return c.idleCode
-	}
-	if c.shut = c.shut || !p.OneRound && c.simple() && !p.might(c); !c.shut {
-		c.code = p.answerOfClass(c, nil).main.Code
-		return c.code
-	}
-	if c.shutCode == "" || c.shutHave != have {
-		c.shutCode, c.shutHave = p.shutCode(c), have
-	}
-	c.code = c.shutCode
-	return c.code
-}
-
-// shutCode is why nobody of a class starts where might says so.
-func (p *planner) shutCode(c *class) reason.Code {
-	if c.simple() && p.lacksQuota(c, &c.sets[0], &c.sets[0].parts[0]) {
-		return reason.WaitingForQuota
-	}
-	return p.answerOfClass(c, nil).main.Code
-}
-
-// lacksQuota tells whether some flavor would do if only there were quota.
-func (p *planner) lacksQuota(c *class, s *ask, this *part) bool {
-	for at := range this.offers {
-		o := &this.offers[at]
-		if o.clash != nil || p.beyondPotential(c, s.least, this, o, nil) != nil {
-			continue
-		}
-		short := false
-		for i, w := range this.wants {
-			short = short || !p.tree.Fits(c.line.node, o.pairs[i], resource.Mul(w.perPod, s.count))
-		}
-		if !short {
-			continue
-		}
-		if p.QuotaOnly {
-			return true
-		}
-		where := p.place(c, 0, []int{at})
-		if empty := p.Snapshot.Empty(where.shape); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count {
-			return true
-		}
-	}
-	return false
 }
 
 // seen tells whether the Job has had its turn, in vain.

@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/holdshort/holdshort/ledger/decide"
@@ -89,20 +90,39 @@ func (w *world) end(name string) {
 // BenchmarkRelease is a plan after one Job has ended, with those who start booked.
 func BenchmarkRelease(b *testing.B) {
 	for _, waiting := range []int{1_000, 10_000, 50_000, 100_000} {
-		b.Run(fmt.Sprint(waiting, " wait"), func(b *testing.B) {
-			w := scale(b, waiting, policies.Preemption{})
-			planner := decide.NewPlanner()
-			w.settleAll(planner)
-			b.ReportAllocs()
-			started, before := 0, cpu()
-			for i := 0; b.Loop(); i++ {
-				w.end(fmt.Sprint("runs-", i%5000))
-				started += w.settle(planner)
-			}
-			b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
-			b.ReportMetric(float64(started)/float64(b.N), "starts/op")
-		})
+		b.Run(fmt.Sprint(waiting, " wait"), func(b *testing.B) { benchRelease(b, scale(b, waiting, policies.Preemption{})) })
 	}
+}
+
+// BenchmarkReleaseAmongRivals is the same where everybody may displace others: every
+// queue asks then whom its Jobs could.
+func BenchmarkReleaseAmongRivals(b *testing.B) {
+	benchRelease(b, scale(b, 10_000, policies.Preemption{
+		WithinQueue: policies.VictimsLowerPriority, ReclaimWithinCohort: policies.VictimsLowerPriority,
+	}))
+}
+
+func benchRelease(b *testing.B, w *world) {
+	planner := decide.NewPlanner()
+	w.settleAll(planner)
+	b.ReportAllocs()
+	started, before := 0, cpu()
+	for i := 0; b.Loop(); i++ {
+		w.end(fmt.Sprint("runs-", i%5000))
+		started += w.settle(planner)
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(started)/float64(b.N), "starts/op")
+	b.ReportMetric(heapMiB(), "heap-MiB") // the book's and the planner's
+	runtime.KeepAlive(planner)
+}
+
+// heapMiB is what is in use of the heap.
+func heapMiB() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
 }
 
 // BenchmarkFirstPlan is the first plan after a restart.

@@ -87,13 +87,43 @@ func (s shares) within(n quota.NodeID, pairs []quota.PairID) bool {
 // targets is whom a claim would displace: as few and as cheap as its rules find;
 // none if that would not be enough. The tree is as before afterwards.
 func (p *planner) targets(c *claim) []target {
-	if !c.item.line.displaces {
+	l := c.item.line
+	if !l.displaces {
+		return nil
+	}
+	if lowest, any := p.lowest(l.root); !any || !l.above(c.item.verdict.Priority, lowest) {
 		return nil
 	}
 	if p.Catalog.FairSharing.Enabled {
 		return p.fairTargets(c)
 	}
 	return p.classicalTargets(c)
+}
+
+// above tells whether Jobs of one priority might displace any of another.
+func (l *line) above(priority, victims int64) bool {
+	for _, which := range []policies.Victims{l.queue.Preemption.WithinQueue, l.queue.Preemption.ReclaimWithinCohort} {
+		if which == policies.VictimsAny || priority > victims || which == policies.VictimsLowerOrNewerEqual && priority == victims {
+			return true
+		}
+	}
+	return false
+}
+
+// lowest is the least priority of all who run in a tree of quotas, false if none do.
+func (p *planner) lowest(r *root) (int64, bool) {
+	if r.lowestOf == p.tally {
+		return r.lowest, r.runs
+	}
+	r.lowestOf, r.runs = p.tally, false
+	for _, l := range r.lines {
+		for _, v := range p.runningIn(l.node) {
+			if !r.runs || v.priority < r.lowest {
+				r.lowest, r.runs = v.priority, true
+			}
+		}
+	}
+	return r.lowest, r.runs
 }
 
 // watchMachines has a claim look at machines, too, if it is about any.
