@@ -150,18 +150,27 @@ func (p *planner) recast(queue string) {
 }
 
 // rivals notes the least important of those who may be displaced now and were not
-// there before. That some are not there any more gives nobody a right.
+// there before. Who is not there any more matters to those alone who ask for something
+// that it has.
 func (r *root) rivals(before, after []*victim) {
 	was := make(map[*book.Entry]*victim, len(before))
 	for _, v := range before {
 		was[v.entry] = v
 	}
 	for _, v := range after {
-		if old := was[v.entry]; old == nil || !sameVictim(old, v) {
-			r.rival = cmp.Or(r.rival, v)
-			if v.priority < r.rival.priority {
-				r.rival = v
-			}
+		old := was[v.entry]
+		if old != nil && sameVictim(old, v) {
+			delete(was, v.entry)
+			continue
+		}
+		r.rival = cmp.Or(r.rival, v)
+		if v.priority < r.rival.priority {
+			r.rival = v
+		}
+	}
+	for _, v := range was {
+		for _, u := range v.uses {
+			r.freed.add(u.pair)
 		}
 	}
 }

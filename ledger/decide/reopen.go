@@ -82,7 +82,7 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	// What is booked, or could be, hangs on the clock and on everybody who runs.
 	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
-	if anew || nodes || r.changed || r.victims || r.rival != nil || machines && l.machines {
+	if anew || nodes || r.changed || r.victims || r.rival != nil || len(r.freed) > 0 || machines && l.machines {
 		p.reconsiderAll(l, anew, nodes, machines)
 	}
 	r.moves = r.moves || l.moved

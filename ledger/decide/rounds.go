@@ -7,6 +7,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -296,14 +297,13 @@ func (p *planner) lend(e *entry) {
 	n, first := e.line.node, len(p.borrowed)
 	for _, u := range e.uses {
 		left := p.tree.Nominal(n, u.pair) - p.tree.Usage(n, u.pair)
-		if e.level == 0 {
-			left = max(0, left)
-		} else if most, limited := p.tree.MayBorrow(n, u.pair); limited {
-			left += most
-		} else {
+		if most, limited := p.tree.MayBorrow(n, u.pair); e.level > 0 && limited {
+			left = resource.Add(left, most)
+		} else if e.level > 0 {
 			left = u.amount
 		}
-		p.borrowed = append(p.borrowed, lent{n, use{u.pair, min(u.amount, left)}})
+		// A queue whose quota was lowered may have less than nothing left.
+		p.borrowed = append(p.borrowed, lent{n, use{u.pair, min(u.amount, max(0, left))}})
 	}
 	for _, kept := range p.borrowed[first:] {
 		p.tree.Add(n, kept.pair, kept.amount)

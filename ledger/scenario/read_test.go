@@ -123,3 +123,25 @@ func TestScenariosThatTakeTooLongSayIt(t *testing.T) {
 		t.Errorf("%+v", results)
 	}
 }
+
+func TestACatalogThatBreaksDuringAScenarioIsBlamedForThatMoment(t *testing.T) {
+	got := played(t, cluster+`
+starts: 2026-01-05T00:00:00Z
+jobs: [{name: a, queue: lab, requests: {nvidia.com/gpu: 1}, runs: 1h}]
+expect: [{job: a, endsBy: 2h}]
+`, "rules.rego", `package holdshort.policy.catalog
+
+default cohorts := {}
+
+# METADATA
+# title: A ring, ten minutes later, for two hours
+cohorts := {"a": {"parent": "b"}, "b": {"parent": "a"}} if {
+	input.now_ns >= 1767571800000000000
+	input.now_ns < 1767578400000000000
+}
+`)
+	want := []string{"error 1: play: the catalog at 2026-01-05T01:00:00Z: rules.rego:3: catalog.cohorts: cohorts.a.parent: a → b → a: a cohort cannot be inside of itself. Try: correct what the policy says at that moment"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -174,7 +175,7 @@ func (r *rules) catalog(now int64, stock sim.Stock) (*policies.Catalog, bool) {
 	}
 	catalog, err := r.revision.EvaluateCatalog(r.ctx, time.Unix(0, now), r.capacity)
 	if err != nil {
-		r.failed = err
+		r.failed = fmt.Errorf("the catalog at %s: %w", time.Unix(0, now).UTC().Format(time.RFC3339), err)
 		return r.revision.Catalog(), false
 	}
 	again := slices.ContainsFunc([]string{"classify", "deny"}, func(entrypoint string) bool {

@@ -111,9 +111,9 @@ func (s *script) play(ctx context.Context, revision *engine.Revision, name strin
 	story, err := s.happen(ctx, revision)
 	took := time.Since(began) / time.Duration(len(wanted))
 	if err != nil {
-		message, try := err.Error(), "fewer Jobs, or an earlier until"
+		message, try := err.Error(), "correct what the policy says at that moment"
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
-			message = cause.Error()
+			message, try = cause.Error(), "fewer Jobs, or an earlier until"
 		} else if before, after, found := strings.Cut(message, ". Try: "); found {
 			message, try = before, after
 		}
@@ -135,7 +135,7 @@ func (s *script) play(ctx context.Context, revision *engine.Revision, name strin
 func (s *script) happen(ctx context.Context, revision *engine.Revision) (*story, error) {
 	r := &rules{ctx: ctx, revision: revision, script: s, jobs: map[string]*asked{}}
 	if _, err := revision.EvaluateCatalog(ctx, time.Unix(0, s.starts), nil); err != nil {
-		return nil, fmt.Errorf("the catalog at the start: %w", err)
+		return nil, fmt.Errorf("the catalog at %s: %w", time.Unix(0, s.starts).UTC().Format(time.RFC3339), err)
 	}
 	w := sim.World{
 		Changes: s.world(), Catalog: revision.Catalog(), Namespaces: s.labels(), Until: s.until, Hints: true,
@@ -157,7 +157,7 @@ func (s *script) happen(ctx context.Context, revision *engine.Revision) (*story,
 		return nil, err
 	}
 	if r.failed != nil {
-		return nil, fmt.Errorf("the catalog: %w", r.failed)
+		return nil, r.failed
 	}
 	return tell(s, log), nil
 }
