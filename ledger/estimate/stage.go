@@ -90,7 +90,7 @@ func (s *stage) ask(waiting []decide.Waiting) {
 // coin is heads or tails, always the same for the same.
 func coin(uid string, salt int) bool {
 	h := fnv.New32a()
-	h.Write([]byte{byte(salt)}) //nolint:errcheck // a hash takes everything
-	h.Write([]byte(uid))        //nolint:errcheck // the same
+	h.Write([]byte{byte(salt)})
+	h.Write([]byte(uid))
 	return h.Sum32()>>7&1 == 1
 }

@@ -13,7 +13,7 @@ func (t Text) starts(x report.JobExplanation) []line {
 	if s == nil {
 		return nil
 	}
-	text := ""
+	var text string
 	switch early := s.Earliest != nil && s.Earliest.After(t.Now); {
 	case s.Latest == nil && early:
 		text = fmt.Sprintf("not before %s UTC (in %s); when at the latest is unknown: %s", t.clock(*s.Earliest), age(*s.Earliest, t.Now), s.Unknown)
