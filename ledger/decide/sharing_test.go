@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -110,5 +112,24 @@ func TestWhoIsKeptOutForAnOwnerIsToldSo(t *testing.T) {
 	const want = "BehindOthers: what is left in its cohort is kept for the first Job of queue blue, which waits for more of it"
 	if got := said(r)["more"]; got != want {
 		t.Errorf("%q; want %q", got, want)
+	}
+}
+
+// A queue whose quota was lowered below its use has less than nothing to keep for its
+// head: the room of the others stays what it is.
+func TestALoweredQueueKeepsNothingOfTheOthers(t *testing.T) {
+	w := shared(t, func(q *policies.Queue) {
+		q.Preemption = policies.Preemption{ReclaimWithinCohort: policies.VictimsLowerPriority}
+	})
+	w.catalog.Cohorts = map[string]policies.Cohort{"all": {Parent: "top", Quota: gpus(policies.Limit{Nominal: 10})}, "top": {}}
+	w.node("n3", 100)
+	w.runs(w.job("before", 1, 4, in("blue")), "n3")
+	q := w.catalog.Queues["blue"]
+	q.Quota = gpus(policies.Limit{Nominal: 0, BorrowingLimit: most(1)})
+	w.catalog.Queues["blue"] = q
+	want := queueOf(w.plan(), "red").Rows
+	w.job("head", 1, 1, in("blue"))
+	if diff := cmp.Diff(want, queueOf(w.plan(), "red").Rows); diff != "" {
+		t.Errorf("red's room with a Job waiting in blue (-without +with):\n%s", diff)
 	}
 }
