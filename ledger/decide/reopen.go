@@ -141,10 +141,14 @@ func (c *class) above(priority int64) bool {
 // comeAlong: a Job that keeps something of its queue's own as long as others have
 // their turn has its turn with them.
 func (p *planner) comeAlong(l *line) {
+	keeps := func(c *class) bool { return c.lends && c.failed != nil }
+	// One that the line has passed over has it begin again.
+	l.moved = l.moved || slices.ContainsFunc(l.watched, func(c *class) bool {
+		return keeps(c) && (l.stopped == nil || l.stopped.class != c)
+	})
 	for _, c := range l.watched {
-		if c.lends && c.failed != nil && l.stopped == nil {
+		if l.moved && keeps(c) {
 			c.reopen(false)
-			l.moved = true
 		}
 	}
 	l.along = l.stopped != nil && l.stopped.class.lends
