@@ -37,7 +37,7 @@ func (p *planner) codeOfClass(c *class) reason.Code {
 		return c.idleCode
 	}
 	if c.shut = c.shut || !p.OneRound && c.simple() && !p.might(c); !c.shut {
-		if c.code = reason.WaitingForQuota; p.OneRound || !c.simple() || p.crowded(c.line) || !p.noQuota(c) {
+		if c.code = reason.WaitingForQuota; !p.noQuota(c) {
 			c.code = p.answerOfClass(c, nil).main.Code
 		}
 		return c.code
@@ -60,6 +60,9 @@ func (p *planner) shutCode(c *class) reason.Code {
 // noQuota: no flavor would do, whatever machines there are, and some would if only
 // there were quota. Then that is what a Job with one flavor to find waits for.
 func (p *planner) noQuota(c *class) bool {
+	if p.OneRound || !c.simple() || p.crowded(c.line) {
+		return false
+	}
 	s := &c.sets[0]
 	this := &s.parts[0]
 	for at := range this.offers {

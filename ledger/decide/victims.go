@@ -91,7 +91,7 @@ func (p *planner) targets(c *claim) []target {
 	if !l.displaces {
 		return nil
 	}
-	if lowest, any := p.lowest(l.root); !any || !l.above(c.item.verdict.Priority, lowest) {
+	if lowest, runs := p.lowest(l.root); !runs || !l.above(c.item.verdict.Priority, lowest) {
 		return nil
 	}
 	if p.Catalog.FairSharing.Enabled {

@@ -173,12 +173,8 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 		if slices.Contains(out, i) {
 			continue
 		}
-		if o.clash != nil {
-			clashes = append(clashes, *o.clash)
-			continue
-		}
-		if p.contradict(c, set, got.flavors, o.flavor) {
-			clashes = append(clashes, reason.OtherMachines(o.flavor))
+		if clash := p.clash(c, set, got, o); clash != nil {
+			clashes = append(clashes, *clash)
 			continue
 		}
 		if short := p.beyondPotential(c, pods, this, o, sums); short != nil {
@@ -208,6 +204,16 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 		found = c.noneEver(never, over, clashes)
 	}
 	return found, might
+}
+
+// clash is why an offer's machines are not for a pod set with the flavors chosen so
+// far, nil if they are.
+func (p *planner) clash(c *class, set int, got *chosen, o *offer) *reason.Reason {
+	if o.clash == nil && p.contradict(c, set, got.flavors, o.flavor) {
+		others := reason.OtherMachines(o.flavor)
+		return &others
+	}
+	return o.clash
 }
 
 // noneEver is why no flavor of a part will ever do.

@@ -85,18 +85,14 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
-	starts, err := ledger.NewStartMetrics(metrics.Registry)
-	if err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
-	}
-	loop = ledger.New(ledger.Options{
-		Starts: starts, Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
+	loop, err = addLoop(mgr, ledger.Options{
+		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
 		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
 	})
-	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
-	if err := addLoop(mgr, loop); err != nil {
+	if err != nil {
 		return err
 	}
+	policy.Subscribe(func(*engine.Revision) { loop.PolicyChanged() })
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
 		return err
 	}
@@ -116,12 +112,18 @@ func newGates(c Config, live func(context.Context) ([]rollout.Live, error)) *rol
 	}
 }
 
-// addLoop runs the ledger, and has the manager's health depend on it.
-func addLoop(mgr manager.Manager, loop *ledger.Loop) error {
-	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
-		return err
+// addLoop makes the ledger's loop, runs it, and has the manager's health depend on it.
+func addLoop(mgr manager.Manager, o ledger.Options) (*ledger.Loop, error) {
+	starts, err := ledger.NewStartMetrics(metrics.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	return mgr.AddHealthzCheck("alive", func(*http.Request) error { return loop.Healthy() })
+	o.Starts = starts
+	loop := ledger.New(o)
+	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
+		return nil, err
+	}
+	return loop, mgr.AddHealthzCheck("alive", func(*http.Request) error { return loop.Healthy() })
 }
 
 // restConfig loads the identity to act as.
