@@ -40,41 +40,49 @@ func scale(tb testing.TB, waiting int, preemption policies.Preemption) *world {
 		}, labels("flavor", names[n%flavors]))
 	}
 	for i := range running { // two cards each
-		w.scaleJob(fmt.Sprint("runs-", i), i%queues, 2)
+		w.scaleJob(fmt.Sprint("runs-", i), queueName(i%queues), 2)
 	}
-	w.settleAll(decide.NewPlanner())
+	w.running = w.settleAll(decide.NewPlanner())
 	for i := range waiting {
-		w.scaleJob(fmt.Sprint("waits-", i), i%queues, int64(1+i/queues%8))
+		w.scaleJob(fmt.Sprint("waits-", i), queueName(i%queues), int64(1+i/queues%8))
 	}
 	return w
 }
 
 func queueName(i int) string { return fmt.Sprintf("queue-%04d", i) }
 
-func (w *world) scaleJob(name string, q int, gpus int64) *demand.Job {
+func (w *world) scaleJob(name, queue string, gpus int64) *demand.Job {
 	return w.job(name, 1, gpus, func(j *demand.Job) {
-		j.Queue = queueName(q)
+		j.Queue = queue
 		j.PodSets[0].Requests = resource.List{"pods": 1, gpu: gpus, "cpu": 4000, "memory": 16 << 30}
 	})
 }
 
-// settle plans once, and has everybody run who may; it returns how many.
-func (w *world) settle(planner *decide.Planner) int {
+// settle plans once, and has everybody run who may; it returns their names.
+func (w *world) settle(planner *decide.Planner) []string {
+	var names []string
 	r := planner.Plan(w.all())
 	w.carryOut(r)
 	for _, a := range r.Admit {
+		names = append(names, a.Job.Name)
 		set := a.Reservation.PodSets[0]
 		w.book.SetPod(&supply.Pod{
 			UID: "pod-" + a.Job.Name, JobUID: a.Job.UID, Queue: a.Reservation.Queue, Flavors: set.Flavors,
 			Node: a.PreferNodes[0], Requests: set.Requests, Ready: true, Started: true,
 		})
 	}
-	return len(r.Admit)
+	return names
 }
 
-func (w *world) settleAll(planner *decide.Planner) {
-	for started := 1; started > 0; {
-		started = w.settle(planner)
+// settleAll plans until nobody starts any more, and returns who did.
+func (w *world) settleAll(planner *decide.Planner) []string {
+	var all []string
+	for {
+		names := w.settle(planner)
+		if len(names) == 0 {
+			return all
+		}
+		all = append(all, names...)
 	}
 }
 
@@ -104,12 +112,17 @@ func BenchmarkReleaseAmongRivals(b *testing.B) {
 
 func benchRelease(b *testing.B, w *world) {
 	planner := decide.NewPlanner()
-	w.settleAll(planner)
+	runs := append(w.running, w.settleAll(planner)...)
 	b.ReportAllocs()
 	started, before := 0, cpu()
 	for i := 0; b.Loop(); i++ {
-		w.end(fmt.Sprint("runs-", i%5000))
-		started += w.settle(planner)
+		w.end(runs[i])
+		for _, name := range w.settle(planner) {
+			started++
+			runs = append(runs, name)
+			j := w.book.Job("uid-" + name) // another like it comes, so that as many wait as before
+			w.scaleJob(fmt.Sprint("comes-", started), j.Queue, j.PodSets[0].Requests[gpu])
+		}
 	}
 	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(started)/float64(b.N), "starts/op")

@@ -29,6 +29,7 @@ type world struct {
 	verdicts map[string]decide.Outcome
 	in       decide.Input // what a test sets beyond the usual
 	arrived  int64
+	running  []string // the Jobs of a scale, in the order of their starts
 }
 
 // newWorld has the queue research with 4 GPUs of the flavor gpu, which is any
