@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
 	"github.com/holdshort/holdshort/test/stories"
 	"github.com/holdshort/holdshort/test/usage"
 )
@@ -74,13 +71,11 @@ const namespace = "scale"
 func play(ctx context.Context, env *stories.Env, s shape) (*result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	config := rest.CopyConfig(env.Admin)
-	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf"
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
+	if err := env.Namespace(ctx, namespace); err != nil {
 		return nil, err
 	}
-	if err := env.Namespace(ctx, namespace); err != nil {
+	user, controller, err := identities(ctx, env.Admin)
+	if err != nil {
 		return nil, err
 	}
 	before, err := answered(ctx, env.Client)
@@ -91,11 +86,11 @@ func play(ctx context.Context, env *stories.Env, s shape) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMachines(client, namespace, s)
+	m := newMachines(controller, namespace, s)
 	if err := m.start(ctx); err != nil {
 		return nil, err
 	}
-	u := &users{client: client, namespace: namespace, shape: s}
+	u := &users{client: user, namespace: namespace, shape: s}
 	errs := make(chan error, 1)
 	go func() { errs <- u.create(ctx, m.sent) }()
 	if err := await(ctx, env, m, u, errs); err != nil {
