@@ -3,6 +3,7 @@ package estimate
 import (
 	"cmp"
 	"hash/fnv"
+	"math"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/decide"
@@ -68,7 +69,7 @@ func (s *stage) order(j *demand.Job) []policies.OrderKey {
 	if len(verdict.Order) > 0 {
 		return verdict.Order
 	}
-	return []policies.OrderKey{{Number: -verdict.Priority}, {Number: j.Arrival.Effective}}
+	return []policies.OrderKey{{Number: -max(verdict.Priority, -math.MaxInt64)}, {Number: j.Arrival.Effective}}
 }
 
 // ask notes whom there is to be an answer about, after the first plan.

@@ -155,6 +155,8 @@ func (p *played) about(what, when string, before bool) (string, error) {
 		return p.events(), nil
 	case what == "over time":
 		return p.chart(), nil
+	case what == "when they start":
+		return p.whenTheyStart(when)
 	case what == "use":
 		return p.use(when, before)
 	case strings.HasPrefix(what, "manifest of "):

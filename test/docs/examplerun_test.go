@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/estimate"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -39,6 +40,7 @@ type played struct {
 	said     map[string]string             // why a Job waits: name and moment → message
 	rights   map[string]demand.Right       // by which a Job was taken back: name and moment
 	states   map[int64][]decide.QueueState // after the last plan of a moment
+	starts   map[int64]map[string][]estimate.Start
 }
 
 func moment(uid string, at int64) string { return fmt.Sprint(uid, " ", at) }
@@ -54,6 +56,7 @@ func (x *example) play(ctx context.Context) (*played, error) {
 		catalog: revision.Catalog(), asks: map[string]*demand.Job{}, begin: map[string]int64{},
 		verdicts: map[string]policies.Verdict{}, said: map[string]string{},
 		rights: map[string]demand.Right{}, states: map[int64][]decide.QueueState{},
+		starts: map[int64]map[string][]estimate.Start{},
 	}
 	w := sim.World{Catalog: p.catalog, Namespaces: map[string]map[string]string{"default": {}}, Observe: p.observe}
 	nodes, err := x.nodes(p.catalog)
@@ -237,6 +240,7 @@ func (x *example) nodes(catalog *policies.Catalog) ([]*supply.Node, error) {
 func (p *played) observe(m sim.Moment) {
 	now := m.Input.Now
 	p.states[now] = m.Plan.Queues
+	p.estimates(&m)
 	for _, w := range m.Plan.Waiting {
 		p.said[moment(w.UID, now)] = w.Reason.Message
 	}
