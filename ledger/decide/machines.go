@@ -22,13 +22,22 @@ type machines struct {
 	room     *fit.Room
 	promises []fit.Promise // one for each shape
 	index    map[*fit.Shape]int
+	rivals   map[*fit.Shape]rivals
 	others   []fit.Promise // scratch
 	planned  *fit.Room     // a copy in which every promise has its nodes
 }
 
+// rivals is the unbound pods of one shape for whose room nobody stands surety, and how
+// many of them can be in the way.
+type rivals struct{ pods, counted int64 }
+
 func newMachines(s *book.Snapshot, catalog *policies.Catalog) *machines {
 	m := &machines{snapshot: s, room: s.Room(), index: map[*fit.Shape]int{}}
 	for _, r := range s.Rivals() {
+		if m.rivals == nil {
+			m.rivals = map[*fit.Shape]rivals{}
+		}
+		m.rivals[r.Shape] = rivals{r.Pods, min(r.Pods, m.room.Slots(r.Shape))}
 		m.promise(r.Shape, r.Pods, false)
 	}
 	for _, p := range s.Promises() {
@@ -82,12 +91,12 @@ func (m *machines) promised(s *fit.Shape) int64 {
 // copy returns machines to try things out with.
 func (m *machines) copy() *machines {
 	return &machines{
-		snapshot: m.snapshot, room: m.room.Copy(), promises: slices.Clone(m.promises), index: maps.Clone(m.index),
+		snapshot: m.snapshot, room: m.room.Copy(), promises: slices.Clone(m.promises), index: maps.Clone(m.index), rivals: maps.Clone(m.rivals),
 	}
 }
 
-// free takes a Job's pods off a copy, those that are bound and those that will be;
-// with sign -1 it puts them back.
+// free takes a Job's pods off a copy, those that are bound and those that will be, or
+// may; with sign -1 it puts them back.
 func (m *machines) free(e *book.Entry, sign int64) {
 	e.EachBound(func(node string, holds *fit.Vector) { m.room.Give(node, holds, sign) })
 	e.EachPromise(func(shape *fit.Shape, pods int64) {
@@ -95,6 +104,20 @@ func (m *machines) free(e *book.Entry, sign int64) {
 			m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, sign*pods))
 		}
 	})
+	e.EachRival(func(shape *fit.Shape, pods int64) { m.freeRivals(shape, sign*pods) })
+}
+
+// freeRivals takes pods off that are in nobody's way any more.
+func (m *machines) freeRivals(s *fit.Shape, pods int64) {
+	r, ok := m.rivals[s]
+	if !ok {
+		return
+	}
+	left := max(0, r.pods-pods)
+	counted := min(left, m.room.Slots(s))
+	p := &m.promises[m.index[s]]
+	p.Pods = max(0, p.Pods+counted-r.counted)
+	m.rivals[s] = rivals{left, counted}
 }
 
 // allow tells whether all pod sets of a gang may be let go together.

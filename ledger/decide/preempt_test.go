@@ -124,6 +124,30 @@ func TestAnOwnerTakesBackWhatItLent(t *testing.T) {
 	}
 }
 
+// Pods of a victim that no scheduler has bound yet may be bound as long as they are
+// there: they are going, too.
+func TestRoomIsKeptWhilePodsGoThatWereNeverBound(t *testing.T) {
+	w := shared(t)
+	w.runs(w.job("first", 2, 2, in("red")), "n1")
+	w.runs(w.job("lent", 2, 2, in("red")), "")
+	w.job("owner", 2, 2, in("blue"))
+	if diff := cmp.Diff([]string{"lent"}, w.takeBack(w.plan())); diff != "" {
+		t.Fatalf("who makes room (-want +got):\n%s", diff)
+	}
+	w.job("sneaky", 1, 1, in("red"), func(j *demand.Job) { j.Arrival.Effective = 1 })
+	r := w.plan()
+	if len(r.Admit)+len(r.Suspend) > 0 {
+		t.Errorf("while the pods are going, %v starts and %v is taken back", started(r), r.Suspend)
+	}
+	if got, want := said(r)["owner"], "MakingRoom: 1 Job taken back for it, pods not gone yet"; got != want {
+		t.Errorf("the owner is told %q, want %q", got, want)
+	}
+	w.podsGo("lent", 2)
+	if diff := cmp.Diff([]string{"owner"}, started(w.plan())); diff != "" {
+		t.Errorf("who starts in the room (-want +got):\n%s", diff)
+	}
+}
+
 // Who waits for the last pods of one that made room goes on waiting for them when the
 // one that it made room for starts before that.
 func TestWhatIsLeftOfAVictimIsNotForgottenWhenItsPreemptorStarts(t *testing.T) {

@@ -28,7 +28,7 @@ func identities(ctx context.Context, admin *rest.Config) (user, controller *kube
 		userName: {{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}}},
 		controllerName: {
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch"}},
-			{APIGroups: []string{"batch"}, Resources: []string{"jobs/status"}, Verbs: []string{"patch"}},
+			{APIGroups: []string{"batch"}, Resources: []string{"jobs/status"}, Verbs: []string{"update"}},
 		},
 	} {
 		if err := allow(ctx, root, name, rules); err != nil {

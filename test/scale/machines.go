@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -39,7 +38,7 @@ type machines struct {
 type run struct {
 	item    item
 	created time.Duration // when it was sent, after the start
-	version string        // the newest one seen
+	seen    *batchv1.Job  // as it was last
 	runs    int
 	running bool
 	since   time.Duration
@@ -114,7 +113,7 @@ func (m *machines) saw(job *batchv1.Job) {
 		return
 	}
 	now := m.now()
-	r.version = job.ResourceVersion
+	r.seen = job
 	lifted := job.Spec.Suspend == nil || !*job.Spec.Suspend
 	switch {
 	case complete(job):
@@ -152,11 +151,11 @@ func (m *machines) finish(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case f := <-m.finished:
-			version, goesOn := m.goesOn(f)
+			job, goesOn := m.goesOn(f)
 			if !goesOn {
 				continue // taken back meanwhile
 			}
-			_, err := m.client.BatchV1().Jobs(m.namespace).Patch(ctx, f.name, types.MergePatchType, completion(version), metav1.PatchOptions{}, "status")
+			_, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, completed(job), metav1.UpdateOptions{})
 			if apierrors.IsConflict(err) {
 				// Taken back, and not seen yet: the watch decides what it comes to.
 				time.AfterFunc(10*time.Millisecond, func() { m.finished <- f })
@@ -169,18 +168,22 @@ func (m *machines) finish(ctx context.Context) error {
 	}
 }
 
-func (m *machines) goesOn(f finish) (version string, goesOn bool) {
+func (m *machines) goesOn(f finish) (job *batchv1.Job, goesOn bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.jobs[f.name]
-	return r.version, r.running && r.runs == f.nth
+	return r.seen, r.running && r.runs == f.nth
 }
 
-// completion is the status of a Job that has ended, if it has not changed since a
-// version: one that is taken back at the same moment has not ended.
-func completion(version string) []byte {
-	now := time.Now().UTC().Format(time.RFC3339)
-	return fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"status":{"startTime":%q,"completionTime":%q,"succeeded":1,"conditions":[`+
-		`{"type":"SuccessCriteriaMet","status":"True","reason":"CompletionsReached","lastTransitionTime":%q},`+
-		`{"type":"Complete","status":"True","reason":"CompletionsReached","lastTransitionTime":%q}]}}`, version, now, now, now, now)
+// completed is a Job that has ended, as the Job controller writes it: only if it has not
+// changed since it was seen, as one that is taken back at the same moment has not ended.
+func completed(job *batchv1.Job) *batchv1.Job {
+	over, now := job.DeepCopy(), metav1.Now()
+	over.Status.StartTime, over.Status.CompletionTime, over.Status.Succeeded = &now, &now, 1
+	for _, is := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		over.Status.Conditions = append(over.Status.Conditions, batchv1.JobCondition{
+			Type: is, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonCompletionsReached, LastTransitionTime: now,
+		})
+	}
+	return over
 }
