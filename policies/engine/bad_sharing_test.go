@@ -229,6 +229,30 @@ func warned(t *testing.T, rows ...string) string {
 	return said.String()
 }
 
+func TestWeightsAndRightsThatShareNothingAreWarnedOf(t *testing.T) {
+	const fair = "holdshort: {config: {fairSharing: {enabled: true}}}\n"
+	for name, c := range map[string]struct{ row, more, want string }{
+		"a weight where sharing is not fair": {"weight: 2", "", "data.yaml:11: queues.q.weight: weights count only where sharing is fair. Try: fairSharing: {enabled: true}, or leave it out\n"},
+		"a weight where it is":               {"weight: 2", fair, ""},
+		"a right to borrow where shares say who makes room": {"preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}", fair,
+			"data.yaml:11: queues.q.preemption.borrowWithinCohort: where sharing is fair, shares say who makes room for whom. Try: leave it out\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := aQueue("quota: {a: {cpu: 4}}", "cohort: ai", c.row)
+			if c.more != "" {
+				files["more.data.yaml"] = []byte(c.more)
+			}
+			var said strings.Builder
+			for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
+				said.WriteString(warning.String() + "\n")
+			}
+			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestRightsThatLackWhatTheyRestOnAreWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct{ rights, want string }{
 		"borrowing without reclaiming": {"{borrowWithinCohort: {policy: LowerPriority}}", "data.yaml:11: queues.q.preemption.borrowWithinCohort: without reclaimWithinCohort nobody of another queue makes room. Try: reclaimWithinCohort: LowerPriority beside it, or Any\n"},

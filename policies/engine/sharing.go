@@ -27,6 +27,7 @@ func (v *validator) sharing() {
 			}
 			v.limits(path.with("quota"), flavor, cohort.Quota[flavor])
 		}
+		v.weighed(path, cohort.Weight)
 		if cohort.Parent == "" {
 			for _, at := range limited(path.with("quota"), cohort.Quota) {
 				v.warn(at, "parent: NAME, or leave the limits out", "a cohort without a parent neither borrows nor lends")
@@ -97,6 +98,7 @@ func (v *validator) share(path fieldPath, q policies.Queue) {
 	} else {
 		v.idleRights(at, p)
 	}
+	v.weighed(path, q.Weight)
 	if len(q.Budget.Hours) > 0 || q.Budget.Period != "" {
 		v.budget(path.with("budget"), q.Budget)
 	}
@@ -126,14 +128,25 @@ func limited(path fieldPath, quota map[string]map[string]policies.Limit) []field
 	return all
 }
 
+// weighed warns of a weight that nothing is divided by.
+func (v *validator) weighed(path fieldPath, weight *policies.Weight) {
+	if weight != nil && !v.catalog.FairSharing.Enabled {
+		v.warn(path.with("weight"), "fairSharing: {enabled: true}, or leave it out", "weights count only where sharing is fair")
+	}
+}
+
 // idleRights warns of rights to displace others that lack what they rest on.
 func (v *validator) idleRights(path fieldPath, p policies.Preemption) {
 	borrows := p.BorrowWithinCohort
 	given := func(v policies.Victims) bool { return v != "" && v != policies.VictimsNever }
-	if at := path.with("borrowWithinCohort"); given(borrows.Policy) && !given(p.ReclaimWithinCohort) {
+	at := path.with("borrowWithinCohort")
+	switch {
+	case given(borrows.Policy) && v.catalog.FairSharing.Enabled:
+		v.warn(at, "leave it out", "where sharing is fair, shares say who makes room for whom")
+	case given(borrows.Policy) && !given(p.ReclaimWithinCohort):
 		v.warn(at, "reclaimWithinCohort: LowerPriority beside it, or Any",
 			"without reclaimWithinCohort nobody of another queue makes room")
-	} else if borrows.MaxPriorityThreshold != nil && !given(borrows.Policy) {
+	case borrows.MaxPriorityThreshold != nil && !given(borrows.Policy):
 		v.warn(at.with("maxPriorityThreshold"), "policy: LowerPriority beside it", "without a policy nobody makes room")
 	}
 }
