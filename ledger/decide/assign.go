@@ -141,9 +141,10 @@ func (p *planner) assignSet(it *item, a *assignment, set int, got *chosen, from 
 // found is how one offer would do.
 type found struct {
 	at    int
-	mode  mode
-	level int // of what is worst about it
-	most  int // highest level of all
+	mode  mode // of what is worst about it, by the queue's preference
+	level int
+	least mode // of all resources: who prefers to displace takes to borrow for worse
+	most  int  // highest level of all
 	needs []quota.PairID
 }
 
@@ -206,11 +207,11 @@ func (l *line) prefers(a, b found) bool {
 func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at int) found {
 	this := &it.class.sets[set].parts[part]
 	o := &this.offers[at]
-	none := found{at: at, mode: noFit}
+	none := found{at: at, mode: noFit, least: noFit}
 	if o.clash != nil || p.contradict(it.class, set, got.flavors, o.flavor) {
 		return none
 	}
-	f := found{at: at, mode: fits}
+	f := found{at: at, mode: fits, least: fits}
 	needs := len(p.needs)
 	for i, w := range this.wants {
 		pair := o.pairs[i]
@@ -219,7 +220,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 		if m == noFit {
 			return none
 		}
-		f.most = max(f.most, level)
+		f.most, f.least = max(f.most, level), min(f.least, m)
 		if m < fits {
 			p.needs = append(p.needs, pair)
 			f.needs = p.needs[needs:len(p.needs):len(p.needs)]
@@ -228,7 +229,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 			f.mode, f.level = m, level
 		}
 	}
-	if f.mode < fits || p.QuotaOnly {
+	if f.least < fits || p.QuotaOnly {
 		return f
 	}
 	then := *got
@@ -247,7 +248,7 @@ func (p *planner) try(it *item, a *assignment, set, part int, got *chosen, at in
 // forMachines asks whom a Job could displace for machines alone: those on the same
 // flavor, by the same rules as for quota.
 func (p *planner) forMachines(it *item, a *assignment, f found, sets []chosen, this *part, o *offer) found {
-	f.mode = noFit
+	f.mode, f.least = noFit, noFit
 	if !it.line.displaces {
 		return f
 	}
@@ -268,6 +269,7 @@ func (p *planner) forMachines(it *item, a *assignment, f found, sets []chosen, t
 	if slices.ContainsFunc(victims, func(v target) bool { return v.node == it.line.node }) {
 		f.mode = preempt
 	}
+	f.least = f.mode
 	return f
 }
 
@@ -332,5 +334,5 @@ func (p *planner) take(it *item, a *assignment, set, part int, got *chosen, f fo
 			a.needs = append(a.needs, pair)
 		}
 	}
-	a.mode, a.level = min(a.mode, f.mode), max(a.level, f.most)
+	a.mode, a.level = min(a.mode, f.least), max(a.level, f.most)
 }

@@ -130,7 +130,7 @@ func (p *planner) given(it *item, room []demand.Room) *assignment {
 				return nil
 			}
 			f := p.try(it, a, set, part, &got, at)
-			if f.mode != fits {
+			if f.least != fits {
 				return nil
 			}
 			got.flavors = append(got.flavors, at)

@@ -209,6 +209,28 @@ func TestAMoreImportantJobTakesTheCheapestPlaceThatHasMachines(t *testing.T) {
 	}
 }
 
+// Of two resources, one is to be had by borrowing, the other by displacing. A queue that
+// would rather displace takes borrowing for the worse of the two, and displaces all the
+// same.
+func TestAJobThatBorrowsOneResourceDisplacesForTheOther(t *testing.T) {
+	w := shared(t, func(q *policies.Queue) {
+		q.Quota["gpu"]["cpu"] = policies.Limit{Nominal: 4000}
+		q.Fungibility.Preference = policies.PreemptionOverBorrowing
+	})
+	for _, name := range []string{"n1", "n2"} {
+		w.node(name, 4, func(n *supply.Node) { n.Allocatable["cpu"] = 16_000 })
+	}
+	cores := func(n int64) func(*demand.Job) {
+		return func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = n }
+	}
+	w.runs(w.ranked(w.job("low", 1, 0, in("blue"), cores(8000)), 1), "n1")
+	w.ranked(w.job("high", 2, 3, in("blue"), cores(500)), 2)
+	r := w.plan()
+	if diff := cmp.Diff([]string{"low"}, w.takeBack(r)); diff != "" {
+		t.Errorf("who makes room (-want +got):\n%s\n%v", diff, said(r))
+	}
+}
+
 func TestNobodyIsTakenBackForAJobThatIsHeld(t *testing.T) {
 	w := shared(t)
 	w.runs(w.job("first", 2, 2, in("red")), "n1")
