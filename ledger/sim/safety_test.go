@@ -21,6 +21,13 @@ import (
 func watched(t *rapid.T, w sim.World, look func(sim.Moment)) *sim.Log {
 	t.Helper()
 	w.Observe = look
+	moments := 0
+	w.Go = func() error { // a dozen Jobs need a few hundred
+		if moments++; moments > 20_000 {
+			return fmt.Errorf("%d moments, and no end", moments)
+		}
+		return nil
+	}
 	log, err := sim.Run(w)
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, tail(log), show(w))
