@@ -100,7 +100,7 @@ func watched(t *testing.T, env *stories.Env, rules history.Rules) {
 			t.Errorf("recording the history: %v", err)
 		}
 		for _, violation := range recorder.Check(rules) {
-			t.Errorf("the history violates an invariant: %v", violation)
+			t.Errorf("the history violates an invariant: %v\n%s", violation, violation.Holders)
 		}
 	})
 }

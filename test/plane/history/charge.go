@@ -2,6 +2,9 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +54,26 @@ func (w *world) charged() charges {
 		}
 	}
 	return sum
+}
+
+// holders is who holds how much of a row, a line each.
+func (w *world) holders(k row) string {
+	var lines []string
+	for _, pod := range w.pods {
+		own := charges{}
+		if own.addPod(pod); own[k] > 0 {
+			lines = append(lines, fmt.Sprintf("pod %s of %s holds %d: %s on %q, deleted: %v", pod.Name, jobOf(pod), own[k],
+				pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil))
+		}
+	}
+	for _, job := range w.jobs {
+		if w.admitted(job) && w.claim(job)[k] > 0 {
+			lines = append(lines, fmt.Sprintf("Job %s (%s) may run %d: %d active, %d succeeded, conditions %v", job.Name, job.UID,
+				w.claim(job)[k], job.Status.Active, job.Status.Succeeded, job.Status.Conditions))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // owner is the Job that controls a pod, nil if there is none: what a pod says of

@@ -72,6 +72,7 @@ func (c *checker) quota(e Event, lifted charges) {
 		_, takes := lifted[k]
 		if limited && c.rules.judges(k.queue) && c.charged[k] > limit && (takes || c.charged[k] > was[k]) {
 			c.report("quota", e, "queue %s then held %d of %s on flavor %s, and %d were allowed", k.queue, c.charged[k], k.resource, k.flavor, limit)
+			c.found[len(c.found)-1].Holders = c.world.holders(k)
 		}
 	}
 }

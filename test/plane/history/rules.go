@@ -36,6 +36,7 @@ type Violation struct {
 	Version int64  // where in the history
 	Object  string // kind/namespace/name
 	Message string
+	Holders string // of a quota: who held how much of it, a line each
 }
 
 func (v Violation) String() string {
