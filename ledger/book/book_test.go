@@ -36,6 +36,10 @@ func dropped(j *demand.Job)   { j.Reservation = nil }
 func finished(j *demand.Job)  { j.Finished = true }
 func leaving(j *demand.Job)   { j.Deleting = true }
 
+func has(active, terminating int64) func(*demand.Job) {
+	return func(j *demand.Job) { j.Active, j.Terminating = active, terminating }
+}
+
 // forged: somebody wrote another queue and flavor on the Job.
 func forged(j *demand.Job) {
 	j.Reservation.Queue = "others"
@@ -122,6 +126,16 @@ func TestCharges(t *testing.T) {
 			b.SetPod(pod("1", "n", deleting))
 			b.SetPod(pod("2", ""))
 		}, 2, 0, 1},
+		{"one that will be over is charged for the pods that it says it has, before they are seen", func(b *book.Book) {
+			b.SetJob(job(admitted, finished, has(2, 1)))
+			b.SetPod(pod("1", "n"))
+		}, 3, 0, 0},
+		{"and for none any more once it says so", func(b *book.Book) {
+			b.SetJob(job(admitted, finished, has(2, 1)))
+			b.SetPod(pod("1", "n"))
+			b.DeletePod("1")
+			b.SetJob(job(admitted, finished))
+		}, 0, 0, 0},
 		{"pods that don't say are charged to nobody for what is written on a finished Job", func(b *book.Book) {
 			b.SetJob(job(admitted, finished))
 			b.SetPod(pod("1", "n", bare))

@@ -127,7 +127,26 @@ func (b *Book) chargesOf(e *Entry) []charge {
 			charges = addCharge(charges, quota.Key{Queue: g.tag.queue, Flavor: g.tag.flavorOf(name), Resource: name}, n)
 		})
 	}
+	if unseen := e.unseen(); unseen > 0 {
+		r := e.observed.Reservation
+		set := &r.PodSets[0]
+		for _, name := range set.Requests.Names() {
+			key := quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}
+			charges = addCharge(charges, key, resource.Mul(set.Requests[name], unseen))
+		}
+	}
 	return charges
+}
+
+// unseen is how many pods a Job that will be over still has by its own word, and that
+// have not been seen: Jobs and pods are watched apart, and what is told of pods may
+// come later. The API server takes no Job for over that still has some.
+func (e *Entry) unseen() int64 {
+	j := e.observed
+	if j == nil || !j.Finished || j.Deleting || j.Reservation == nil || len(j.Reservation.PodSets) == 0 {
+		return 0
+	}
+	return max(0, j.Active+j.Terminating-e.live)
 }
 
 // admittedCharges is max(what it may run, what its pods hold), row by row.
