@@ -68,8 +68,8 @@ func TestTheFirstInLineAreToldWhenTheyStart(t *testing.T) {
 	b.estimateStarts()
 	by := metav1.NewTime(began.Add(600*time.Second + startsLag))
 	want := []v1alpha1.QueueStart{
-		{Namespace: "a", Name: "second", UID: "uid-second", Latest: &by, Ground: "run limits"},
-		{Namespace: "a", Name: "never", UID: "uid-never", Unknown: "never as things are (NeverFits)"},
+		{UID: "uid-second", Latest: &by, Ground: "run limits"},
+		{UID: "uid-never", Unknown: "never as things are (NeverFits)"},
 	}
 	if diff := cmp.Diff(want, b.published("research")); diff != "" {
 		t.Fatalf("what is published (-want +got):\n%s", diff)
@@ -161,7 +161,7 @@ func TestRunsThatEndAreRemembered(t *testing.T) {
 	b.estimateStarts()
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: began.Add(d)} }
 	want := []v1alpha1.QueueStart{{
-		Namespace: "a", Name: "waits", UID: "uid-waits", Earliest: at(100 * time.Second), Latest: at(100*time.Second + startsLag), Ground: "5 past runs",
+		UID: "uid-waits", Earliest: at(100 * time.Second), Latest: at(100*time.Second + startsLag), Ground: "5 past runs",
 	}}
 	if diff := cmp.Diff(want, b.published("research")); diff != "" {
 		t.Errorf("what is published (-want +got):\n%s", diff)

@@ -35,7 +35,7 @@ func (l *Loop) startsOf(queue string, before []v1alpha1.QueueStart, now time.Tim
 }
 
 func queueStart(s estimate.Start, now time.Time) v1alpha1.QueueStart {
-	q := v1alpha1.QueueStart{Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID), Unknown: s.Unknown}
+	q := v1alpha1.QueueStart{UID: types.UID(s.UID), Unknown: s.Unknown}
 	if earliest := time.Unix(0, s.Earliest); s.Earliest > 0 && earliest.Sub(now) > startsShift {
 		q.Earliest = &metav1.Time{Time: earliest.Truncate(time.Second).UTC()}
 	}
@@ -63,8 +63,7 @@ func groundOf(s estimate.Start) string {
 // sameStart tells whether what was said still says about the same. How many past
 // runs it is told from is no news.
 func sameStart(old, now v1alpha1.QueueStart, at time.Time) bool {
-	return old.Unknown == now.Unknown && old.Namespace == now.Namespace && old.Name == now.Name &&
-		(old.Ground == "") == (now.Ground == "") && near(old.Earliest, now.Earliest, at) && near(old.Latest, now.Latest, at)
+	return old.Unknown == now.Unknown && (old.Ground == "") == (now.Ground == "") && near(old.Earliest, now.Earliest, at) && near(old.Latest, now.Latest, at)
 }
 
 func near(old, now *metav1.Time, at time.Time) bool {

@@ -90,11 +90,10 @@ type QueueHead struct {
 	Message   string `json:"message"`
 }
 
-// QueueStart is when a waiting Job starts, if nobody new comes before it.
+// QueueStart is when a waiting Job starts, if nobody new comes before it. It is named
+// to who may read the Job, and knows its UID.
 type QueueStart struct {
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	UID       types.UID `json:"uid"`
+	UID types.UID `json:"uid"`
 	// Earliest moment. Absent: any moment now, or not at all.
 	// +optional
 	Earliest *metav1.Time `json:"earliest,omitempty"`
