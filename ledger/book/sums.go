@@ -132,7 +132,7 @@ func (b *Book) chargesOf(e *Entry) []charge {
 		set := &r.PodSets[0]
 		for _, name := range set.Requests.Names() {
 			key := quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}
-			charges = addCharge(charges, key, resource.Mul(set.Requests[name], unseen))
+			charges = addCharge(charges, key, min(resource.Mul(set.Requests[name], unseen), ChargeMax))
 		}
 	}
 	return charges

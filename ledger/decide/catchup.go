@@ -145,14 +145,14 @@ func (p *planner) recast(queue string) {
 	case !known, p.Catalog.FairSharing.Enabled: // by shares, also who is gone counts
 		l.root.victims = true
 	default:
-		l.root.rivals(before, after)
+		l.root.newVictims(before, after)
 	}
 }
 
-// rivals notes the least important of those who may be displaced now and were not
+// newVictims notes the least important of those who may be displaced now and were not
 // there before. Who is not there any more matters to those alone who ask for something
 // that it has.
-func (r *root) rivals(before, after []*victim) {
+func (r *root) newVictims(before, after []*victim) {
 	was := make(map[*book.Entry]*victim, len(before))
 	for _, v := range before {
 		was[v.entry] = v
@@ -163,9 +163,9 @@ func (r *root) rivals(before, after []*victim) {
 			delete(was, v.entry)
 			continue
 		}
-		r.rival = cmp.Or(r.rival, v)
-		if v.priority < r.rival.priority {
-			r.rival = v
+		r.least = cmp.Or(r.least, v)
+		if v.priority < r.least.priority {
+			r.least = v
 		}
 	}
 	for _, v := range was {

@@ -102,7 +102,7 @@ type root struct {
 	lines   []*line
 	freed   pairSet // since the last plan
 	victims bool    // others may be displaced than in the last plan
-	rival   *victim // the least important of those, where nothing else has changed about them
+	least   *victim // the least important of those, where nothing else has changed about them
 	wakeAt  int64   // when that will be so; 0: not known
 	moves   bool    // some of its Jobs have their turn
 	changed bool    // something else is used than at the beginning of the last plan

@@ -29,7 +29,7 @@ func (p *planner) reopen() {
 	}
 	for _, r := range p.roots {
 		r.freed = r.freed[:0]
-		r.victims, r.rival, r.moves, r.changed = false, nil, false, false
+		r.victims, r.least, r.moves, r.changed = false, nil, false, false
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	// What is booked, or could be, hangs on the clock and on everybody who runs.
 	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l)
 	l.crowd = p.crowd(l)
-	if anew || nodes || r.changed || r.victims || r.rival != nil || len(r.freed) > 0 || machines && l.machines {
+	if anew || nodes || r.changed || r.victims || r.least != nil || len(r.freed) > 0 || machines && l.machines {
 		p.reconsiderAll(l, anew, nodes, machines)
 	}
 	r.moves = r.moves || l.moved
@@ -127,7 +127,7 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 // class.
 func (p *planner) concerns(c *class) bool {
 	l := c.line
-	if l.displaces && (l.root.victims || l.root.rival != nil && c.above(l.root.rival.priority)) {
+	if l.displaces && (l.root.victims || l.root.least != nil && c.above(l.root.least.priority)) {
 		return true
 	}
 	return !c.shut && c.touches(l.root.freed) // one that is shut is filed by what it asks for

@@ -102,9 +102,9 @@ func BenchmarkRelease(b *testing.B) {
 	}
 }
 
-// BenchmarkReleaseAmongRivals is the same where everybody may displace others: every
+// BenchmarkReleaseAmongVictims is the same where everybody may displace others: every
 // queue asks then whom its Jobs could.
-func BenchmarkReleaseAmongRivals(b *testing.B) {
+func BenchmarkReleaseAmongVictims(b *testing.B) {
 	benchRelease(b, scale(b, 10_000, policies.Preemption{
 		WithinQueue: policies.VictimsLowerPriority, ReclaimWithinCohort: policies.VictimsLowerPriority,
 	}))

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
-	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
@@ -31,22 +30,7 @@ func (f *floor) hold(node string, requests resource.List, sign int64) {
 }
 
 func (f *floor) fits(p *supply.Pod, n *supply.Node) bool {
-	for key, value := range p.Place.NodeSelector {
-		if n.Labels[key] != value {
-			return false
-		}
-	}
-	for _, taint := range n.Taints {
-		if !demand.Tolerates(p.Place.Tolerations, taint) {
-			return false
-		}
-	}
-	for name, amount := range p.Requests {
-		if amount > n.Allocatable[name]-f.held[n.Name][name] {
-			return false
-		}
-	}
-	return n.Ready
+	return n.Ready && n.Takes(p, f.held[n.Name])
 }
 
 // place finds a node for a pod: one that it is planned for, else any.

@@ -231,20 +231,5 @@ func (r *run) loseNode(name string) {
 
 // fits tells whether the scheduler would bind a pod to a node.
 func (r *run) fits(p *supply.Pod, n *supply.Node) bool {
-	for key, value := range p.Place.NodeSelector {
-		if n.Labels[key] != value {
-			return false
-		}
-	}
-	for _, taint := range n.Taints {
-		if !demand.Tolerates(p.Place.Tolerations, taint) {
-			return false
-		}
-	}
-	for name, amount := range p.Requests {
-		if amount > n.Allocatable[name]-r.held[n.Name][name] {
-			return false
-		}
-	}
-	return true
+	return n.Takes(p, r.held[n.Name])
 }

@@ -19,6 +19,27 @@ type Node struct {
 	Capacity resource.List
 }
 
+// Takes tells whether the scheduler would bind a pod here beside what others hold, as
+// far as selectors, taints and amounts say: for the clocks that are played.
+func (n *Node) Takes(p *Pod, held resource.List) bool {
+	for key, value := range p.Place.NodeSelector {
+		if n.Labels[key] != value {
+			return false
+		}
+	}
+	for _, taint := range n.Taints {
+		if !demand.Tolerates(p.Place.Tolerations, taint) {
+			return false
+		}
+	}
+	for name, amount := range p.Requests {
+		if amount > n.Allocatable[name]-held[name] {
+			return false
+		}
+	}
+	return true
+}
+
 // Pod is any pod of the cluster that is not terminal, managed or not.
 // Immutable once made.
 type Pod struct {

@@ -207,11 +207,7 @@ func TestALendingLimitAboveNominalIsWarnedOfWithItsPath(t *testing.T) {
 		"equal": {"{nominal: 4, lendingLimit: 4}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var said strings.Builder
-			for _, warning := range mustCompile(t, Bundle{Files: aQueue("quota: {a: {cpu: "+c.limit+"}}", "cohort: ai")}).Warnings() {
-				said.WriteString(warning.String() + "\n")
-			}
-			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+			if diff := cmp.Diff(c.want, warnings(t, aQueue("quota: {a: {cpu: "+c.limit+"}}", "cohort: ai"))); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
@@ -221,7 +217,12 @@ func TestALendingLimitAboveNominalIsWarnedOfWithItsPath(t *testing.T) {
 // warned is what a bundle with one queue q of the cohort ai is warned of.
 func warned(t *testing.T, rows ...string) string {
 	t.Helper()
-	files := aQueue(append([]string{"quota: {a: {cpu: 4}}", "cohort: ai"}, rows...)...)
+	return warnings(t, aQueue(append([]string{"quota: {a: {cpu: 4}}", "cohort: ai"}, rows...)...))
+}
+
+// warnings of a bundle, a line each.
+func warnings(t *testing.T, files map[string][]byte) string {
+	t.Helper()
 	var said strings.Builder
 	for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
 		said.WriteString(warning.String() + "\n")
@@ -242,11 +243,7 @@ func TestWeightsAndRightsThatShareNothingAreWarnedOf(t *testing.T) {
 			if c.more != "" {
 				files["more.data.yaml"] = []byte(c.more)
 			}
-			var said strings.Builder
-			for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
-				said.WriteString(warning.String() + "\n")
-			}
-			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+			if diff := cmp.Diff(c.want, warnings(t, files)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
@@ -278,11 +275,7 @@ func TestLimitsOfCohortsAreWarnedOfWhereTheyMeanNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := aQueue("quota: {a: {cpu: 4}}", "cohort: mid")
 			files["more.data.yaml"] = []byte("holdshort: {config: {cohorts: {top: {}, mid: {" + c.cohort + "quota: {a: {cpu: {nominal: 1, lendingLimit: 5}}}}}}}\n")
-			var said strings.Builder
-			for _, warning := range mustCompile(t, Bundle{Files: files}).Warnings() {
-				said.WriteString(warning.String() + "\n")
-			}
-			if diff := cmp.Diff(c.want, said.String()); diff != "" {
+			if diff := cmp.Diff(c.want, warnings(t, files)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
