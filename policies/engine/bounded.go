@@ -28,6 +28,8 @@ func (StuckError) Error() string { return "cannot be stopped, since one call in 
 // the time and the memory that are given, and is left alone if it does not hear
 // that it is to stop. What it has written may be read if there is no StuckError.
 func Bounded(ctx context.Context, limit time.Duration, f func(topdown.Cancel)) error {
+	heap := make([]metrics.Sample, 1)
+	before := heapInUse(heap)
 	budget, stop := startBudget(limit, memoryMax)
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
@@ -50,7 +52,7 @@ func Bounded(ctx context.Context, limit time.Duration, f func(topdown.Cancel)) e
 		err = MemoryError{}
 	}
 	// The next one is measured by what is in use when it begins.
-	if heapInUse(make([]metrics.Sample, 1)) > budget.began+memoryMax/2 {
+	if heapInUse(heap) > before+memoryMax/2 {
 		debug.FreeOSMemory()
 	}
 	return err

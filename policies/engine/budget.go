@@ -25,7 +25,7 @@ type budget struct {
 	part   time.Duration
 	left   atomic.Int32
 	memory uint64 // that may come on top of twice what was in use
-	began  uint64 // in use when it was asked
+	began  uint64 // in use when it was asked, or soon after
 	greedy atomic.Bool
 	given  chan struct{} // closed when it was told to stop long ago
 	heap   [1]metrics.Sample
@@ -34,13 +34,19 @@ type budget struct {
 // grace is how long an evaluation may take to hear that it is to stop.
 const grace = time.Second
 
+// soon is in how short a time nobody can take much memory: what is in use is looked at
+// after it, which costs the many that end before nothing.
+const soon = 10 * time.Millisecond
+
 // startBudget arms the budget; stop ends it.
 func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
 	b = &budget{
 		cancel: topdown.NewCancel(), part: limit / budgetParts,
 		memory: memory, given: make(chan struct{}),
 	}
-	b.began = heapInUse(b.heap[:])
+	if b.part > soon {
+		b.began = heapInUse(b.heap[:])
+	}
 	b.left.Store(budgetParts)
 	// The first part is all that most evaluations see of this.
 	timer := time.AfterFunc(b.part, b.next)
@@ -52,6 +58,9 @@ func startBudget(limit time.Duration, memory uint64) (b *budget, stop func()) {
 
 func (b *budget) next() {
 	left := b.left.Add(-1)
+	if left == budgetParts-1 && b.part <= soon {
+		b.began = heapInUse(b.heap[:])
+	}
 	switch {
 	case left > 0 && b.tooMuch():
 		b.greedy.Store(true)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -121,16 +122,29 @@ func (b *build) read(context.Context) []Problem {
 	}
 	b.warnings = append(b.warnings, warnings...)
 	var dataProblems []Problem
-	b.doc, dataProblems = readData(b.bundle)
-	if len(dataProblems) == 0 {
-		dataProblems = b.checkConfig()
-	}
+	beside(func() { b.mods, problems = readModules(b.bundle, capabilities()) }, func() {
+		if b.doc, dataProblems = readData(b.bundle); len(dataProblems) == 0 {
+			dataProblems = b.checkConfig()
+		}
+	})
 	if len(dataProblems) == 0 && len(b.doc.root) == 0 && len(b.bundle.namesOf(kindModule)) == 0 {
 		return []Problem{{Code: CodeEmpty, Message: "the policy is empty: no holdshort.config and no rules",
 			Try: "a data.yaml with holdshort: {config: {flavors: …, queues: …}}"}}
 	}
-	b.mods, problems = readModules(b.bundle, capabilities())
 	return append(problems, dataProblems...)
+}
+
+// beside runs f and g at the same time. A panic of either is one of the caller's.
+func beside(f, g func()) {
+	panicked := make(chan any, 1)
+	go func() {
+		defer func() { panicked <- recover() }()
+		f()
+	}()
+	g()
+	if r := <-panicked; r != nil {
+		panic(r)
+	}
 }
 
 // checkConfig holds holdshort.config against its type, whether or not a rule
@@ -176,6 +190,7 @@ func (b *build) inData(code string, p fieldProblem) Problem {
 
 func (b *build) compile(context.Context) []Problem {
 	b.mods.addLocated()
+	b.mods.narrowTypes()
 	schemas, err := schemaSet()
 	if err != nil {
 		return []Problem{{Code: CodeInternal, Message: err.Error()}}
@@ -185,14 +200,17 @@ func (b *build) compile(context.Context) []Problem {
 	if b.compiler.Failed() {
 		return unlocated(fromOPA("", b.compiler.Errors))
 	}
-	problems, warnings := checkSpelling(b.compiler)
 	config, _ := b.configValue()
 	known, _ := config.(map[string]any)
-	b.warnings = append(b.warnings, append(warnings, checkCustom(b.compiler, known)...)...)
-	clashes, doubts := checkComparisons(b.compiler, known["custom"])
-	problems, b.warnings = append(problems, clashes...), append(b.warnings, doubts...)
-	wrong, doubtful := checkCodes(b.compiler)
-	problems, b.warnings = append(problems, wrong...), append(b.warnings, doubtful...)
+	var problems, warnings, clashes, doubts []Problem
+	beside(func() { clashes, doubts = checkComparisons(b.compiler, known["custom"]) }, func() {
+		problems, warnings = checkSpelling(b.compiler)
+		warnings = append(warnings, checkCustom(b.compiler, known)...)
+		wrong, doubtful := checkCodes(b.compiler)
+		problems, warnings = append(problems, wrong...), append(warnings, doubtful...)
+	})
+	problems = append(problems, clashes...)
+	b.warnings = slices.Concat(b.warnings, warnings, doubts)
 	return append(problems, b.checkTypes(schemas)...)
 }
 

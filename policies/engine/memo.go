@@ -46,7 +46,7 @@ func (m *memo) put(key memoKey, s said) {
 
 func (m *memo) keep(key memoKey, s said) {
 	if len(m.now) >= memoMax {
-		m.now, m.old = map[memoKey]said{}, m.now
+		m.now, m.old = make(map[memoKey]said, memoMax), m.now
 	}
 	m.now[key] = s
 }

@@ -23,6 +23,7 @@ const libPath = "lib"
 type modules struct {
 	byFile map[string]*ast.Module
 	texts  map[string][]byte
+	types  *ast.Annotations // of holdshort.config, where a bundle does not annotate it itself
 }
 
 func parseModule(name string, text []byte, caps *ast.Capabilities) (*ast.Module, []Problem) {

@@ -79,6 +79,7 @@ func (b *build) typesOfRules(f field, schemas *ast.SchemaSet) []typedRule {
 		}
 		twin := renamed(rule, part, fmt.Sprintf("%s%d", aloneSuffix, i))
 		rule.Module.Rules = append(rule.Module.Rules, twin)
+		b.mods.addType(twin)
 		twins = append(twins, twin)
 	}
 	compiler := newCompiler(schemas)

@@ -14,8 +14,8 @@ import (
 // configSchema names the schema of holdshort.config.
 const configSchema = "schema.config"
 
-// typesModule gives every package below holdshort the type of its data. A bundle
-// needs no annotation for that; the type of input needs no module at all.
+// typesModule says what type holdshort.config has, in every package below holdshort.
+// A bundle needs no annotation for that; the type of input needs no module at all.
 const typesModule = `# METADATA
 # scope: subpackages
 # schemas:
@@ -54,6 +54,69 @@ func (m *modules) addTypes(caps *ast.Capabilities) error {
 	}
 	m.byFile[typesFile], m.texts[typesFile] = module, []byte(typesModule)
 	return nil
+}
+
+// narrowTypes says it only of the documents whose rules may read the configuration: for
+// each rule that has an annotation, the compiler works out the type of all data anew.
+func (m *modules) narrowTypes() {
+	module := m.byFile[typesFile]
+	if module == nil {
+		return
+	}
+	m.types, module.Annotations = module.Annotations[0], nil
+	for _, module := range m.byFile {
+		for _, rule := range module.Rules {
+			m.addType(rule)
+		}
+	}
+}
+
+// addType annotates the document of a rule, of which there is one annotation at most.
+func (m *modules) addType(rule *ast.Rule) {
+	if m.types == nil || !mayReadConfig(rule) {
+		return
+	}
+	path := rule.Ref().GroundPrefix()
+	for _, module := range m.byFile {
+		for _, known := range module.Annotations {
+			if known.Scope != "document" || !known.GetTargetPath().Equal(path) {
+				continue
+			}
+			if !slices.ContainsFunc(known.Schemas, func(s *ast.SchemaAnnotation) bool { return s.Path.Equal(configRef()) }) {
+				known.Schemas = append(slices.Clone(known.Schemas), m.types.Schemas...)
+			}
+			return
+		}
+	}
+	own := m.types.Copy(rule)
+	own.Scope = "document"
+	rule.Module.Annotations = append(rule.Module.Annotations, own)
+}
+
+// mayReadConfig says whether a rule names it, or imports what has it under another name.
+func mayReadConfig(rule *ast.Rule) bool {
+	for _, imported := range rule.Module.Imports {
+		path, is := imported.Path.Value.(ast.Ref)
+		if is && imported.Alias != "" && ast.DefaultRootDocument.Equal(path[0]) &&
+			len(path) <= 3 && configRef().HasPrefix(path[:min(len(path), 3)]) {
+			return true
+		}
+	}
+	found := false
+	ast.WalkTerms(rule, func(term *ast.Term) bool {
+		switch value := term.Value.(type) {
+		case ast.Var:
+			found = found || value == "config"
+		case ast.String:
+			found = found || value == "config"
+		}
+		return found
+	})
+	return found
+}
+
+func configRef() ast.Ref {
+	return ast.Ref{ast.DefaultRootDocument, ast.InternedTerm("holdshort"), ast.InternedTerm("config")}
 }
 
 // misspelt turns the compiler's complaint of a name that a document does not have
