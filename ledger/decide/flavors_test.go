@@ -242,3 +242,29 @@ func TestWhoWasNotFirstLooksAtTheSameFlavorAgain(t *testing.T) {
 		t.Errorf("it starts with %d pods, want the 3 that there is room for", n)
 	}
 }
+
+// For all of its pods there are GPUs nowhere. For 2 of them there are on h100, and no
+// cores; on a100 there is both.
+func TestFewerPodsLookAtEveryFlavorAtOnce(t *testing.T) {
+	w := twoKinds(t)
+	apart(w, 2000, 3000)
+	for flavor, n := range map[string]int64{"h100": 6, "a100": 6} {
+		w.catalog.Queues["research"].Quota[flavor][gpu] = policies.Limit{Nominal: n}
+	}
+	w.node("n1", 8, labels("kind", "h100"))
+	w.node("n2", 8, labels("kind", "a100"))
+	cores := func(n int64) func(*demand.Job) {
+		return func(j *demand.Job) { j.PodSets[0].Requests["cpu"] = n }
+	}
+	w.job("has the cores", 1, 0, cores(2000))
+	w.carryOut(w.plan())
+	w.job("partly", 3, 3, cores(1000), func(j *demand.Job) { j.PodSets[0].MinCount = 1 })
+	got := w.plan()
+	if diff := cmp.Diff([]string{"partly"}, started(got)); diff != "" {
+		t.Fatalf("who starts (-want +got):\n%s%v", diff, said(got))
+	}
+	set := got.Admit[0].Reservation.PodSets[0]
+	if set.Count != 2 || set.Flavors[gpu] != "a100" {
+		t.Errorf("it starts with %d pods on %s, want 2 on a100", set.Count, set.Flavors[gpu])
+	}
+}

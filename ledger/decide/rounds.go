@@ -126,49 +126,59 @@ func (p *planner) nominateOne(it *item) *entry {
 	if p.crowded(it.line) {
 		return e
 	}
-	p.counts = append(p.counts[:0], make([]int64, len(it.class.sets))...)
-	counts := p.counts
-	fill := func(spared, all int64) {
-		for i, s := range it.class.sets {
-			counts[i] = s.count
-			if all > 0 {
-				counts[i] -= mulDiv(s.count-s.least, spared, all)
-			}
-		}
-	}
-	try := func() (*assignment, []target) {
-		a := p.assign(it, counts, it.tried)
-		if a.mode == noFit || a.mode == fits || !it.line.displaces {
-			return a, nil
-		}
-		return a, p.targets(&claim{item: it, uses: a.uses, needs: a.needs, sets: a.sets})
-	}
-	fill(0, 0)
-	e.assignment, e.victims = try()
-	if e.would() {
+	p.tryWith(e, 0, it.tried)
+	if e.would() || it.class.spare() == 0 {
 		return e
 	}
-	all := it.class.spare()
-	if all == 0 {
-		return e
+	if fewer := p.fewer(e); fewer != nil {
+		return fewer
 	}
-	// Fewer pods: as many as would do, taken from all sets alike.
-	full, best := *e, -1
-	at := search(all+1, func(spared int64) bool {
-		fill(spared, all)
-		e.assignment, e.victims = try()
-		if !e.would() {
-			return false
+	p.tryWith(e, 0, it.tried)
+	return e
+}
+
+// fewer finds what a Job would get with fewer pods: as many as would do, taken from
+// all sets alike; nil if no number does.
+func (p *planner) fewer(e *entry) *entry {
+	// As long as flavors are left for all of its pods, those have a round of their own.
+	from, all := e.item.tried, !p.OneRound && !e.assignment.tried.pending()
+	if all {
+		from = nil
+	}
+	best, last := *e, int64(-1)
+	at := search(e.class.spare()+1, func(spared int64) bool {
+		p.tryWith(e, spared, from)
+		for i := 0; all && !e.would() && e.assignment.tried.pending() && i < e.class.offers(); i++ {
+			p.tryWith(e, spared, e.assignment.tried)
 		}
-		full.assignment, full.victims, best = e.assignment, e.victims, int(spared)
-		return true
+		if e.would() {
+			best, last = *e, spared
+		}
+		return e.would()
 	})
-	if best < 0 || int64(best) != at {
-		fill(0, 0)
-		e.assignment, e.victims = try()
-		return e
+	if last < 0 || last != at {
+		return nil
 	}
-	return &full
+	return &best
+}
+
+// tryWith finds what a Job would get with so many pods fewer than all, going on
+// where a search for flavors stopped.
+func (p *planner) tryWith(e *entry, spared int64, from tried) {
+	p.counts = p.counts[:0]
+	all := e.class.spare()
+	for _, s := range e.class.sets {
+		count := s.count
+		if spared > 0 {
+			count -= mulDiv(s.count-s.least, spared, all)
+		}
+		p.counts = append(p.counts, count)
+	}
+	a := p.assign(e.item, p.counts, from)
+	e.assignment, e.victims = a, nil
+	if a.mode != noFit && a.mode != fits && e.line.displaces {
+		e.victims = p.targets(&claim{item: e.item, uses: a.uses, needs: a.needs, sets: a.sets})
+	}
 }
 
 // would: it fits, if only others go.
