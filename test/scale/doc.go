@@ -15,6 +15,10 @@
 // itself and marks them finished, and has no Job that would have to be suspended,
 // lifted and completed.
 //
+// What the machine can do at all is measured in the same run: at the end holdshort is
+// taken out, and a tenth of the Jobs are created suspended, lifted and ended by this
+// program alone.
+//
 // It fails if a queue or cohort ever holds more than it may, as the history of
 // the Jobs has it, or if any Job does not end; times are only reported.
 package main

@@ -14,35 +14,44 @@ import (
 // else; users who create Jobs do not, nor does the Job controller.
 const (
 	userName       = "scale-user"
+	lifterName     = "scale-lifter"
 	controllerName = "system:serviceaccount:kube-system:job-controller"
 )
 
-// identities are clients of those whom this program plays, with the rights they have
-// in a cluster.
-func identities(ctx context.Context, admin *rest.Config) (user, controller *kubernetes.Clientset, err error) {
+// identities are clients of those whom this program plays in a namespace, with the
+// rights they have in a cluster.
+type identities struct {
+	user, lifter, controller kubernetes.Interface
+}
+
+func newIdentities(ctx context.Context, admin *rest.Config, namespace string) (ids identities, err error) {
 	root, err := kubernetes.NewForConfig(admin)
 	if err != nil {
-		return nil, nil, err
+		return ids, err
 	}
 	for name, rules := range map[string][]rbacv1.PolicyRule{
-		userName: {{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}}},
+		userName:   {{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}}},
+		lifterName: {{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"patch"}}},
 		controllerName: {
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch"}},
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs/status"}, Verbs: []string{"update"}},
 		},
 	} {
-		if err := allow(ctx, root, name, rules); err != nil {
-			return nil, nil, fmt.Errorf("giving %s its rights: %w", name, err)
+		if err := allow(ctx, root, namespace, name, rules); err != nil {
+			return ids, fmt.Errorf("giving %s its rights: %w", name, err)
 		}
 	}
-	if user, err = as(admin, userName); err != nil {
-		return nil, nil, err
+	if ids.user, err = as(admin, userName); err != nil {
+		return ids, err
 	}
-	controller, err = as(admin, controllerName, "system:serviceaccounts", "system:serviceaccounts:kube-system")
-	return user, controller, err
+	if ids.lifter, err = as(admin, lifterName); err != nil {
+		return ids, err
+	}
+	ids.controller, err = as(admin, controllerName, "system:serviceaccounts", "system:serviceaccounts:kube-system")
+	return ids, err
 }
 
-func allow(ctx context.Context, root *kubernetes.Clientset, name string, rules []rbacv1.PolicyRule) error {
+func allow(ctx context.Context, root *kubernetes.Clientset, namespace, name string, rules []rbacv1.PolicyRule) error {
 	meta := metav1.ObjectMeta{Name: "scale:" + name, Namespace: namespace}
 	if _, err := root.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		return err

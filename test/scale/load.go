@@ -15,6 +15,7 @@ type users struct {
 	client    kubernetes.Interface
 	namespace string
 	shape     shape
+	suspend   bool // the Jobs, and leave the queue out
 
 	mu     sync.Mutex
 	took   time.Duration // all creations together
@@ -54,6 +55,9 @@ func (u *users) createAll(ctx context.Context, at place, class int, sent func(it
 		}
 		one := item{at: at, class: class, n: n}
 		job := u.shape.job(one)
+		if u.suspend {
+			job.Labels, job.Spec.Suspend = nil, &u.suspend
+		}
 		sent(one)
 		began := time.Now()
 		if _, err := u.client.BatchV1().Jobs(u.namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {

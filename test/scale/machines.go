@@ -24,6 +24,7 @@ const finishers = 64
 type machines struct {
 	client    kubernetes.Interface
 	namespace string
+	suspended func(name string) // told of each Job that is, if not nil
 	began     time.Time
 	over      chan struct{} // closed when all have ended
 	finished  chan finish
@@ -128,6 +129,8 @@ func (m *machines) saw(job *batchv1.Job) {
 		m.tally.start(r.item, r.created, now)
 		done := finish{job.Name, r.runs}
 		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.finished <- done })
+	case !lifted && !r.running && m.suspended != nil:
+		m.suspended(job.Name)
 	case !lifted && r.running:
 		r.running = false
 		r.timer.Stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"strings"
@@ -42,6 +43,9 @@ func scale(ctx context.Context, part float64, within time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if result.bare, err = playBare(ctx, env, kueues(part*barePart)); err != nil {
+		return err
+	}
 	result.print(os.Stdout, part == 1)
 	return result.broken()
 }
@@ -74,7 +78,7 @@ func play(ctx context.Context, env *stories.Env, s shape) (*result, error) {
 	if err := env.Namespace(ctx, namespace); err != nil {
 		return nil, err
 	}
-	user, controller, err := identities(ctx, env.Admin)
+	ids, err := newIdentities(ctx, env.Admin, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -82,25 +86,26 @@ func play(ctx context.Context, env *stories.Env, s shape) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := measure(env, nil)
+	programs := map[string]int{"manager": env.Manager.Pid()}
+	used, err := measure(programs, nil)
 	if err != nil {
 		return nil, err
 	}
-	m := newMachines(controller, namespace, s)
+	m := newMachines(ids.controller, namespace, s)
 	if err := m.start(ctx); err != nil {
 		return nil, err
 	}
-	u := &users{client: user, namespace: namespace, shape: s}
+	u := &users{client: ids.user, namespace: namespace, shape: s}
 	errs := make(chan error, 1)
 	go func() { errs <- u.create(ctx, m.sent) }()
-	if err := await(ctx, env, m, u, errs); err != nil {
+	if err := await(ctx, env, m, u, errs, env.Manager.Ended()); err != nil {
 		return nil, fmt.Errorf("%w\nThe manager's log: %s", err, env.Manager.Tail())
 	}
 	r := &result{tally: m.tally, wall: m.now()}
 	_, mean, last := u.progress()
 	r.creation, r.created = mean, last.Sub(m.began)
 	time.Sleep(settleTime)
-	if r.used, err = measure(env, used); err != nil {
+	if r.used, err = measure(programs, used); err != nil {
 		return nil, err
 	}
 	after, err := answered(ctx, env.Client)
@@ -117,7 +122,7 @@ const settleTime = 3 * time.Second
 const progressEvery = 10 * time.Second
 
 // await waits until all Jobs have ended, and tells now and then how far they are.
-func await(ctx context.Context, env *stories.Env, m *machines, u *users, created <-chan error) error {
+func await(ctx context.Context, env *stories.Env, m *machines, u *users, created <-chan error, ended <-chan struct{}) error {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
@@ -131,7 +136,7 @@ func await(ctx context.Context, env *stories.Env, m *machines, u *users, created
 			created = nil
 		case err := <-m.broken:
 			return err
-		case <-env.Manager.Ended():
+		case <-ended:
 			return errors.New("the manager ended")
 		case <-ctx.Done():
 			return fmt.Errorf("%s, and not all Jobs have ended: %w", m.progress(u), ctx.Err())
@@ -152,10 +157,11 @@ func (m *machines) progress(u *users) string {
 		m.now().Seconds(), made, m.tally.held, m.tally.shape.capacity(), m.tally.ended, m.tally.takings)
 }
 
-// measure is what the programs have used since before; memory is the most they
-// ever had.
-func measure(env *stories.Env, before map[string]usage.Usage) (map[string]usage.Usage, error) {
-	pids := map[string]int{"manager": env.Manager.Pid(), "users, machines": os.Getpid()}
+// measure is what the programs of these and ours have used since before; memory is the
+// most they ever had.
+func measure(programs map[string]int, before map[string]usage.Usage) (map[string]usage.Usage, error) {
+	pids := map[string]int{"users, machines": os.Getpid()}
+	maps.Copy(pids, programs)
 	for _, program := range []string{"kube-apiserver", "etcd"} {
 		pid, err := usage.Child(program)
 		if err != nil {

@@ -26,6 +26,7 @@ type result struct {
 	creation time.Duration // of one, on average
 	writes   requests
 	used     map[string]usage.Usage // by program
+	bare     *bare
 }
 
 func (r *result) print(out io.Writer, whole bool) {
@@ -50,10 +51,27 @@ func (r *result) print(out io.Writer, whole bool) {
 		u := r.used[program]
 		fmt.Fprintf(out, "%-16s %6.1f s of cpu, at most %4d MiB\n", program, u.CPU.Seconds(), u.MemoryMax>>20)
 	}
+	fmt.Fprintf(out, "\n%.1f ms of cpu per Job, of which %.1f ms are the manager's\n",
+		each(total(r.used), s.jobs()), each(r.used["manager"].CPU, s.jobs()))
+	if r.bare != nil {
+		least := each(total(r.bare.used), r.bare.jobs)
+		fmt.Fprintf(out, "%.1f ms where holdshort is not there, and Jobs are created suspended, lifted and ended: on two cores "+
+			"nothing that lifts Jobs can need less than %.0f s for all of these\n", least, least*float64(s.jobs())/1000/2)
+	}
 	if whole {
 		fmt.Fprintf(out, "\nexpected on two cores: under %s, large after less than %s\n%s\n", wallExpected, largeExpected, kueueSays)
 	}
 }
+
+func total(used map[string]usage.Usage) (sum time.Duration) {
+	for _, u := range used {
+		sum += u.CPU
+	}
+	return sum
+}
+
+// each is a part of a time, in milliseconds.
+func each(all time.Duration, parts int) float64 { return all.Seconds() * 1000 / float64(parts) }
 
 func mean(all []time.Duration) time.Duration {
 	var sum time.Duration

@@ -41,5 +41,11 @@ func TestSmallShapeEndsWithinItsQuotas(t *testing.T) {
 	if admissions := r.writes["PATCH jobs"]; admissions < s.jobs() {
 		t.Errorf("the API server has seen %d patches of Jobs; each of %d was lifted with one", admissions, s.jobs())
 	}
+	if r.bare, err = playBare(ctx, env, kueues(0.01)); err != nil {
+		t.Fatal(err)
+	}
+	if bare, own := total(r.bare.used), total(r.used); bare <= 0 || own <= bare {
+		t.Errorf("with holdshort the Jobs cost %s, and half of them %s without it", own, bare)
+	}
 	t.Logf("%.1f s, use %.0f %%, %d taken back, writes %v", r.wall.Seconds(), 100*r.tally.use(r.wall), r.tally.takings, r.writes)
 }
