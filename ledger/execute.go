@@ -43,7 +43,7 @@ func (l *Loop) admit(a *effect.Admit) {
 		return // then it is decided again
 	}
 	l.book.Assume(a.Job, a.Reservation)
-	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
 	})
 }
@@ -59,7 +59,7 @@ func (l *Loop) suspend(s *effect.Suspend) {
 	if s.Preempted != nil {
 		l.book.Evict(*s.Preempted)
 	}
-	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})
 }
@@ -74,14 +74,15 @@ func (l *Loop) unstart(t *tracked) bool {
 	if len(l.standing.busy) >= inFlightMax {
 		return true // in a later round
 	}
-	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Unstart(ctx, raw)}
 	})
 	return true
 }
 
-// fly gives a Job to the writers; until they report, no other write is made.
-func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), write func(context.Context, *batchv1.Job) written) {
+// fly gives a Job to the writers; until they report, no other write is made. ended is
+// called when it is written.
+func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), ended func(), write func(context.Context, *batchv1.Job) written) {
 	l.standing.busy[string(t.raw.UID)] = true
 	l.standing.touched[string(t.raw.UID)] = true
 	raw := t.raw
@@ -89,6 +90,7 @@ func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), write func(
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		done := write(ctx, raw)
+		ended()
 		done.uid = raw.UID
 		l.inbox.put(func(b *batch) { b.written = append(b.written, done) })
 	}
@@ -120,7 +122,7 @@ func (l *Loop) observeWritten(w written) {
 	}
 	if w.outcome.Status == apply.Unknown {
 		l.Log.Error(w.outcome.Err, "the outcome of a write is not known; reading the Job again", "job", t.raw.Namespace+"/"+t.raw.Name)
-		l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
+		l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
 			return written{outcome: l.writer.Reread(ctx, raw), admit: w.admit, suspend: w.suspend, explain: w.explain}
 		})
 		return

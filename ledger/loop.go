@@ -58,6 +58,7 @@ type Loop struct {
 	world     world
 	standing  standing
 	work      chan func(context.Context)
+	underWay  *underWay // of what work is about
 	writer    apply.Writer
 	talk      talk
 	published map[string]*published // by queue
@@ -107,6 +108,7 @@ func New(o Options) *Loop {
 			spared:   map[decide.Displacement]spared{},
 		},
 		work:      make(chan func(context.Context), 4*inFlightMax),
+		underWay:  newUnderWay(),
 		writer:    apply.Writer{Client: o.Client},
 		talk:      newTalk(),
 		synced:    make(chan struct{}),

@@ -43,6 +43,8 @@ type Options struct {
 	Namespace func(name string) (policies.Namespace, bool)
 	// Env is what intake needs to know of a namespace to count a Job in it.
 	Env func(namespace string) intake.Env
+	// Yield waits while others go first, before a creation goes on. It is short.
+	Yield func(context.Context)
 	// Scope is where Jobs are managed.
 	Scope intake.Scope
 	// LedgerUser is the ledger's own name, whose writes are never touched.
@@ -88,6 +90,9 @@ func (j *Jobs) create(ctx context.Context, req admission.Request) admission.Resp
 	}
 	if !j.managed(job, req.Namespace) {
 		return admission.Allowed("")
+	}
+	if req.DryRun == nil || !*req.DryRun {
+		j.options.Yield(ctx)
 	}
 	doc.set(true, "spec", "suspend")
 	j.enter(doc, nil, req)

@@ -59,17 +59,20 @@ func (p *fakePolicy) Warn(_ context.Context, in *policies.Input, _ policies.Give
 
 func (p *fakePolicy) ReadsJob() bool { return true }
 
-func handler(policy webhook.Policy) *webhook.Jobs {
-	return webhook.NewJobs(webhook.Options{
+func handler(policy webhook.Policy) *webhook.Jobs { return webhook.NewJobs(options(policy)) }
+
+func options(policy webhook.Policy) webhook.Options {
+	return webhook.Options{
 		Policy: func() webhook.Policy { return policy },
 		Namespace: func(name string) (policies.Namespace, bool) {
 			return policies.Namespace{Name: name, Labels: map[string]string{"team": "nlp"}}, name != "new"
 		},
 		Env:        func(string) intake.Env { return intake.Env{} },
+		Yield:      func(context.Context) {},
 		Scope:      intake.Scope{OwnNamespace: "holdshort-system"},
 		LedgerUser: ledgerUser,
 		Now:        func() time.Time { return time.Unix(0, noon) },
-	})
+	}
 }
 
 // request builds an admission request from YAML; no old object means CREATE.

@@ -73,6 +73,7 @@ func withWebhook(t *testing.T, version string, leaf time.Duration) *world {
 		Policy:     func() webhook.Policy { return strict{} },
 		Namespace:  func(name string) (policies.Namespace, bool) { return policies.Namespace{Name: name}, true },
 		Env:        func(string) intake.Env { return intake.Env{} },
+		Yield:      func(context.Context) {},
 		Scope:      intake.Scope{OwnNamespace: system},
 		LedgerUser: ledgerUser,
 		Now:        time.Now,

@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, podLevelEarly(server), logs, loop.Synced); err != nil {
+	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, podLevelEarly(server), logs, loop); err != nil {
 		return err
 	}
 	return portHint(mgr.Start(ctx))

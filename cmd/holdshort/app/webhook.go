@@ -19,6 +19,7 @@ import (
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/holdshort/holdshort/ledger"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/ledger/scenario"
@@ -34,7 +35,7 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy func() webhook.Policy, scope intake.Scope, podLevelEarly bool, logs Logs, synced func() bool) error {
+func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy func() webhook.Policy, scope intake.Scope, podLevelEarly bool, logs Logs, loop *ledger.Loop) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Validating: c.Name + "-policies", Hosts: c.webhookHosts(),
@@ -56,6 +57,7 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy fun
 		Policy:     policy,
 		Namespace:  lookup.namespace,
 		Env:        lookup.env,
+		Yield:      loop.Yield,
 		Scope:      scope,
 		LedgerUser: c.LedgerUser,
 		Now:        time.Now,
@@ -71,7 +73,7 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy fun
 		return err
 	}
 	ready := func(*http.Request) error {
-		if !synced() {
+		if !loop.Synced() {
 			return errors.New("the ledger has not seen the whole cluster yet")
 		}
 		return keeper.Healthy()
