@@ -58,6 +58,8 @@ func (l *Loop) suspend(s *effect.Suspend) {
 	s.Silent = t.refusals > 0
 	if s.Preempted != nil {
 		l.book.Evict(*s.Preempted)
+	} else {
+		l.book.Stop(s.Job.UID)
 	}
 	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}

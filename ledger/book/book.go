@@ -85,7 +85,7 @@ func (b *Book) SetJob(j *demand.Job) {
 // stays charged until they are gone.
 func (b *Book) DeleteJob(uid string) {
 	if e := b.entries[uid]; e != nil {
-		e.observed, e.assumed, e.evicted = nil, nil, nil
+		e.observed, e.assumed, e.evicted, e.stopping = nil, nil, nil, false
 		b.reform(e)
 		b.dropEmpty(e)
 	}
@@ -107,6 +107,13 @@ func (b *Book) Evict(p demand.Preempted) {
 	b.refresh(e)
 }
 
+// Stop notes, before anything is written, that a Job is to be taken back for nobody.
+func (b *Book) Stop(uid string) {
+	e := b.entry(uid)
+	e.stopping = true
+	b.refresh(e)
+}
+
 // Forget ends an assumption whose write certainly did not happen.
 func (b *Book) Forget(uid string) { b.endAssumption(uid) }
 
@@ -115,8 +122,8 @@ func (b *Book) Forget(uid string) { b.endAssumption(uid) }
 func (b *Book) Settle(uid string) { b.endAssumption(uid) }
 
 func (b *Book) endAssumption(uid string) {
-	if e := b.entries[uid]; e != nil && (e.assumed != nil || e.evicted != nil) {
-		e.assumed, e.evicted = nil, nil
+	if e := b.entries[uid]; e != nil && (e.assumed != nil || e.evicted != nil || e.stopping) {
+		e.assumed, e.evicted, e.stopping = nil, nil, false
 		b.reform(e)
 		b.dropEmpty(e)
 	}

@@ -47,6 +47,11 @@ func (b *Book) sums() sums {
 	for e := range b.queued {
 		s.add(1, "queued", e.uid)
 	}
+	for e := range b.leaving {
+		if e.goes() {
+			s.add(1, "going", e.uid)
+		}
+	}
 	for e := range b.loose {
 		for name, n := range b.looseAmount(e) {
 			s.add(n, "loose", e.uid, name)
@@ -82,6 +87,9 @@ func (b *Book) addUp() sums {
 		if r := e.reservation(); r != nil {
 			s.add(1, "admitted", r.Queue)
 		}
+		if e.goes() {
+			s.add(1, "going", e.uid)
+		}
 		if e.isQueued() {
 			s.add(1, "queued", e.uid)
 		}
@@ -96,7 +104,7 @@ func (b *Book) addUp() sums {
 
 // without is the entry with no pods counted.
 func (e *Entry) without() *Entry {
-	return &Entry{uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, sets: e.sets}
+	return &Entry{uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, stopping: e.stopping, sets: e.sets}
 }
 
 func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {
@@ -111,6 +119,9 @@ func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {
 		return
 	}
 	e.live++
+	if p.deleting {
+		e.deleting++
+	}
 	if p.node != "" && !p.deleting {
 		e.active++
 	}

@@ -16,6 +16,7 @@ type Entry struct {
 	observed *demand.Job
 	assumed  *assumption
 	evicted  *demand.Preempted // for whom it is being taken back
+	stopping bool              // it is being taken back, for nobody
 	served   int64             // when it was taken back for a Job that has started since
 
 	form *Form // what a queued Job asks for
@@ -25,6 +26,7 @@ type Entry struct {
 	unbound   []*pod
 	bound     map[*pod]struct{}
 	live      int64 // pods
+	deleting  int64 // of these, told to go
 	active    int64 // bound and not deleting
 	readyPods int64
 
@@ -169,7 +171,44 @@ func (e *Entry) MadeRoomFor() *demand.Preempted {
 
 // leaves: its pods are going, or its room is not taken yet, since it was taken back
 // for another.
-func (e *Entry) leaves() bool { return e.MakesRoomFor() != nil || e.live > 0 && e.MadeRoomFor() != nil }
+func (e *Entry) leaves() bool {
+	return e.MakesRoomFor() != nil || e.live > 0 && e.MadeRoomFor() != nil || e.goes()
+}
+
+// goes: it is being taken back, or all pods that it still has were told to go, or are
+// about to be, since the Job controller has not seen yet that it was suspended.
+func (e *Entry) goes() bool {
+	switch {
+	case e.isAdmitted():
+		return e.stopping
+	case e.live == 0 || e.runs():
+		return false
+	}
+	return e.deleting == e.live || e.isQueued() && e.observed.Started
+}
+
+// GoingSince is since when what a Job holds that makes room for nobody has been
+// going, and whether it is: since the first of its pods was told to.
+func (e *Entry) GoingSince(now int64) (since int64, goes bool) {
+	if !e.goes() {
+		return 0, false
+	}
+	since = now
+	if e.isAdmitted() {
+		return since, true // its own pods come and go as long as it runs
+	}
+	for p := range e.bound {
+		if p.deleting {
+			since = min(since, p.deletingSince)
+		}
+	}
+	for _, p := range e.unbound {
+		if p.deleting {
+			since = min(since, p.deletingSince)
+		}
+	}
+	return since, true
+}
 
 // UID of the Job.
 func (e *Entry) UID() string { return e.uid }

@@ -20,6 +20,7 @@ type pod struct {
 	// rival: it may be bound at any moment and take room that way.
 	rival         bool
 	deleting      bool
+	deletingSince int64 // when it was told to go; 0: not known
 	ready         bool
 	started       bool // a kubelet has taken it in
 	unschedulable int64
@@ -100,7 +101,7 @@ func (b *Book) left(e *Entry) {
 func (b *Book) read(p *supply.Pod) pod {
 	facts := pod{
 		req: b.nodes.Vector(p.Requests), node: p.Node,
-		deleting: p.Deleting, ready: p.Ready, started: p.Started,
+		deleting: p.Deleting, deletingSince: p.DeletingSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
 		facts.tag = b.tag(p.Queue, p.Flavors)
@@ -155,6 +156,9 @@ func (b *Book) count(p *pod, sign int64) {
 		return
 	}
 	e.live += sign
+	if p.deleting {
+		e.deleting += sign
+	}
 	if p.node == "" {
 		e.setUnbound(p, sign > 0)
 	} else {

@@ -140,7 +140,7 @@ func drawPod(t *rapid.T) *supply.Pod {
 		UID:      fmt.Sprint("p", rapid.IntRange(0, 5).Draw(t, "pod")),
 		Node:     rapid.SampledFrom([]string{"", "n0", "n1", "n2"}).Draw(t, "on"),
 		JobUID:   rapid.SampledFrom([]string{"", "j0", "j1", "j2"}).Draw(t, "of"),
-		Deleting: rapid.Bool().Draw(t, "deleting"), Ready: rapid.Bool().Draw(t, "pod ready"), Gated: rapid.Bool().Draw(t, "gated"),
+		Deleting: rapid.Bool().Draw(t, "deleting"), DeletingSince: rapid.Int64Range(0, 3).Draw(t, "since"), Ready: rapid.Bool().Draw(t, "pod ready"), Gated: rapid.Bool().Draw(t, "gated"),
 		Started:  rapid.Bool().Draw(t, "started"),
 		Requests: drawRequests(t),
 	}

@@ -178,8 +178,9 @@ func (s *Snapshot) Running(queue string) []*Entry {
 // by UID.
 func (s *Snapshot) Owing() []*Entry { return byUID(s.b.owing) }
 
-// Leaving is the Jobs that were taken back for others, or are being, by UID: until
-// their pods are gone and the other has started, or they are admitted again.
+// Leaving is the Jobs that were taken back, or are being, by UID: until their pods are
+// gone and whoever they made room for has started, or they are admitted again. Jobs
+// that are over or deleted are among them as long as they have pods that go.
 func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 
 // Resources is every resource that a node or pod has named, sorted.

@@ -60,7 +60,7 @@ func (p *planner) ends() []end {
 			continue
 		}
 		for _, e := range p.Snapshot.Running(l.name) {
-			if at := endOfEntry(e); at > 0 {
+			if at := endOfEntry(e); at > 0 && !p.leaving.all[e] {
 				all = append(all, end{max(at, p.Now), e})
 			}
 		}
@@ -76,7 +76,7 @@ func (p *planner) ends() []end {
 func (p *planner) bookFor(it *item) bool {
 	later := *p
 	later.tree, later.machines = shares{p.tree.Clone()}, p.trial()
-	later.now, later.leaving, later.evicted = later.tree, leaving{}, nil
+	later.now, later.leaving, later.evicted, later.ahead = later.tree, leaving{}, nil, nil
 	later.tree.giveBack(p.borrowed)
 	counts := make([]int64, len(it.class.sets))
 	for i, s := range it.class.sets {

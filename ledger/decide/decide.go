@@ -13,7 +13,8 @@ type planner struct {
 	tree     shares // as it will be when those who are taken back have gone
 	now      shares // as it is until then
 	machines *machines
-	active   []*line // in which somebody has a turn, by name
+	ahead    *machines // as they will be, to be read only; nil: not worked out
+	active   []*line   // in which somebody has a turn, by name
 	accepts  map[[2]string]bool
 	evicted  []*victim       // in this round
 	back     map[string]bool // UIDs of those that are taken back for no other Job
@@ -53,6 +54,7 @@ func (p *planner) keep(it *item, a *assignment) {
 	p.tree.addAll(it.line.node, a.uses)
 	if !p.QuotaOnly {
 		p.machines.promiseAll(a.sets)
+		p.ahead = nil
 	}
 	p.crowdBookings(it, a)
 	it.line.root.used = true

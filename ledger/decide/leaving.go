@@ -14,10 +14,12 @@ import (
 // Pods that take longer to end count as if they stayed.
 const leavingMax = 10 * 60 * second
 
-// leaving is the Jobs that were taken back for others, whose pods are going: what
-// they hold is in the way now, and free later.
+// leaving is the Jobs that were taken back, for others or for nobody, and those that
+// are over or deleted, whose pods are going: what they hold is in the way now, and
+// free later. So nobody is displaced for what comes free anyway.
 type leaving struct {
 	entries []*book.Entry
+	all     map[*book.Entry]bool
 	awaited map[string]*awaited // by UID of whom they make room for
 }
 
@@ -34,31 +36,53 @@ func (p *planner) openLeaving() {
 		return
 	}
 	for _, e := range p.Snapshot.Leaving() {
+		since, goes := e.GoingSince(p.Now)
 		made := e.MadeRoomFor()
-		if p.Now-made.Time >= leavingMax {
+		if made != nil {
+			since, goes = made.Time, true
+		}
+		if !goes || p.Now-since >= leavingMax || p.back[e.UID()] {
 			continue
 		}
-		p.wake(resource.Add(made.Time, leavingMax))
-		n := 0
-		e.EachCharge(func(k quota.Key, amount int64) {
-			n = 1
-			p.freeLater(k, amount)
-		})
-		if n > 0 || e.Live() > 0 {
-			p.leaving.entries = append(p.leaving.entries, e)
-			n = 1
-		}
+		p.wake(resource.Add(since, leavingMax))
+		going := p.leaves(e)
 		if e.MakesRoomFor() == nil {
-			continue // that one has started; what is left here may be others' soon
+			continue // for nobody, or that one has started: what is left here may be others' soon
 		}
 		by := p.leaving.awaited[made.By]
 		if by == nil {
 			by = &awaited{}
 			p.leaving.awaited[made.By] = by
 		}
-		by.going += n
-		by.room = made.Room
+		if by.room = made.Room; going {
+			by.going++
+		}
 	}
+	for _, s := range p.res.Suspend {
+		if s.Job.Reservation != nil {
+			p.leaves(p.Snapshot.Entry(s.Job.UID))
+		}
+	}
+}
+
+// leaves counts what a Job holds as free later. It tells whether that is anything.
+func (p *planner) leaves(e *book.Entry) bool {
+	holds := e.Live() > 0
+	e.EachCharge(func(k quota.Key, amount int64) {
+		holds = true
+		p.freeLater(k, amount)
+	})
+	if holds {
+		p.leaving.add(e)
+	}
+	return holds
+}
+
+func (l *leaving) add(e *book.Entry) {
+	if l.all == nil {
+		l.all = map[*book.Entry]bool{}
+	}
+	l.entries, l.all[e] = append(l.entries, e), true
 }
 
 // freeLater takes from the tree of later what is in use only now.
@@ -143,9 +167,20 @@ func (p *planner) given(it *item, room []demand.Room) *assignment {
 }
 
 // allows tells whether machines have room for pod sets, now or once those who are
-// leaving are gone.
+// leaving are gone. What has room now must not be in the way of who gets room then.
 func (p *planner) allows(sets []chosen) bool {
-	return p.QuotaOnly || p.machines.allow(sets) || len(p.leaving.entries) > 0 && p.trial().allow(sets)
+	switch {
+	case p.QuotaOnly:
+		return true
+	case len(p.leaving.entries) == 0:
+		return p.machines.allow(sets)
+	case p.ahead == nil:
+		p.ahead = p.trial()
+	}
+	if p.machines.allow(sets) {
+		return p.ahead.harmless(sets)
+	}
+	return p.ahead.allow(sets)
 }
 
 // trial is the machines as they will be when those have gone who are leaving or

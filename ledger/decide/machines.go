@@ -122,14 +122,24 @@ func (m *machines) freeRivals(s *fit.Shape, pods int64) {
 
 // allow tells whether all pod sets of a gang may be let go together.
 func (m *machines) allow(sets []chosen) bool {
+	return m.each(sets, func(s *chosen) bool { return m.has(s) && m.spares(s) })
+}
+
+// harmless tells whether everybody who was promised room has as much of it beside the
+// pod sets of a gang as without them.
+func (m *machines) harmless(sets []chosen) bool { return m.each(sets, m.spares) }
+
+// each tells whether all pod sets that have to have machines are well, each beside
+// those before it.
+func (m *machines) each(sets []chosen, well func(*chosen) bool) bool {
 	if len(sets) == 1 {
-		return m.allowSet(&sets[0])
+		return !sets[0].machines.verified || well(&sets[0])
 	}
 	saved, index := slices.Clone(m.promises), maps.Clone(m.index)
 	defer func() { m.promises, m.index = saved, index }()
 	for i := range sets {
 		s := &sets[i]
-		if !m.allowSet(s) {
+		if s.machines.verified && !well(s) {
 			return false
 		}
 		m.promise(s.machines.shape, s.count, s.machines.verified)
@@ -137,17 +147,17 @@ func (m *machines) allow(sets []chosen) bool {
 	return true
 }
 
-func (m *machines) allowSet(c *chosen) bool {
-	if !c.machines.verified {
-		return true
-	}
+// has tells whether a pod set has room wherever all others land.
+func (m *machines) has(s *chosen) bool {
+	need := resource.Add(m.promised(s.machines.shape), s.count)
+	return m.room.Slots(s.machines.shape) >= need && m.room.Left(s.machines.shape, m.promises) >= need
+}
+
+// spares tells whether all others, each against everything else with the pod set in
+// it, have room wherever it lands.
+func (m *machines) spares(c *chosen) bool {
 	s := optionSet{c.machines.shape, c.count, c.machines.node}
-	before := m.promised(s.shape)
-	need := resource.Add(before, s.count)
-	if m.room.Slots(s.shape) < need || m.room.Left(s.shape, m.promises) < need {
-		return false
-	}
-	// The others, each against everything else with the gang in it.
+	need := resource.Add(m.promised(s.shape), s.count)
 	m.others = append(m.others[:0], m.promises...)
 	if i, ok := m.index[s.shape]; ok {
 		m.others[i].Pods = need

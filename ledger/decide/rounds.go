@@ -338,8 +338,9 @@ func (p *planner) endRound() {
 	}
 	for _, v := range p.evicted {
 		p.tree.remove(v)
+		p.ahead = nil
 		if !p.EarlyRelease {
-			p.leaving.entries = append(p.leaving.entries, v.entry)
+			p.leaving.add(v.entry)
 		}
 	}
 	if !p.OneRound {

@@ -191,7 +191,7 @@ func (p *play) settle(one *pod, open map[string]int64) {
 func (p *play) leave(j *job) {
 	for _, one := range j.pods {
 		next := *one.is
-		next.Deleting = true
+		next.Deleting, next.DeletingSince = true, p.now
 		one.is = &next
 		p.book.SetPod(one.is)
 	}

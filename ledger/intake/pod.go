@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/json"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	resourcehelpers "k8s.io/component-helpers/resource"
 
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -43,6 +45,9 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 		Created:   nanoseconds(pod.CreationTimestamp),
 		Deleting:  pod.DeletionTimestamp != nil,
 	}
+	if result.Deleting {
+		result.DeletingSince = deletingSince(pod)
+	}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady:
@@ -55,6 +60,16 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 		result.Place = place(&pod.Spec, siblings{pod.Namespace, pod.Labels})
 	}
 	return result
+}
+
+// deletingSince is when a pod was told to go. What is written on it is when it is to
+// be gone: that much later than its grace period says.
+func deletingSince(pod *corev1.Pod) int64 {
+	grace := int64(0)
+	if given := pod.DeletionGracePeriodSeconds; given != nil {
+		grace = max(0, *given)
+	}
+	return resource.Sub(nanoseconds(*pod.DeletionTimestamp), resource.Mul(int64(time.Second), grace))
 }
 
 // jobUID is the UID of the batch Job whose controller counts the pod as its own:

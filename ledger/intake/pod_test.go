@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,8 @@ func TestPod(t *testing.T) {
 		},
 		{
 			name: "a deleting pod holds until it is gone",
-			pod:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:10Z"}, ` + spec + ", status: {phase: Running}}",
-			want: &supply.Pod{Node: "n1", Requests: gpus, Deleting: true},
+			pod:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:40Z", deletionGracePeriodSeconds: 30}, ` + spec + ", status: {phase: Running}}",
+			want: &supply.Pod{Node: "n1", Requests: gpus, Deleting: true, DeletingSince: time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC).UnixNano()},
 		},
 		{
 			name: "a pod on a lost node still holds",

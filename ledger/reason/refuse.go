@@ -170,7 +170,11 @@ func Displaced(by, right string) Reason {
 	return Reason{Code: Preempted, Message: fmt.Sprintf("it makes room for %s (%s)", by, right)}
 }
 
-// RoomComes is that so many Jobs were taken back for it, and are not gone yet.
+// RoomComes is that so many Jobs were taken back for it, and are not gone yet; with
+// none, that others are going anyway.
 func RoomComes(jobs int) Reason {
+	if jobs == 0 {
+		return Reason{Code: MakingRoom, Message: "there is room for it once pods of others are gone that are ending"}
+	}
 	return Reason{Code: MakingRoom, Message: fmt.Sprintf("%s taken back for it, pods not gone yet", counted(int64(jobs), "Job"))}
 }

@@ -131,6 +131,8 @@ func (r *run) suspend(s effect.Suspend) {
 	j := r.jobs[s.Job.UID]
 	if s.Preempted != nil {
 		r.book.Evict(*s.Preempted)
+	} else {
+		r.book.Stop(s.Job.UID)
 	}
 	r.fly(j, s.Job, func() {
 		for i, set := range j.PodSets {

@@ -116,7 +116,7 @@ func (r *run) deletePod(p *pod) {
 	case p.is.Node == "":
 		r.gone(p)
 	default:
-		r.setPod(p, func(is *supply.Pod) { is.Deleting = true })
+		r.setPod(p, func(is *supply.Pod) { is.Deleting, is.DeletingSince = true, r.now })
 		r.after(r.Delays.Grace, func() { r.gone(p) })
 	}
 }

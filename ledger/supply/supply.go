@@ -63,7 +63,9 @@ type Pod struct {
 	Created int64 // unix nanoseconds
 	// Deleting pods hold what they have until they are gone.
 	Deleting bool
-	Ready    bool
+	// DeletingSince is when it was told to go, in unix nanoseconds; 0: not known.
+	DeletingSince int64
+	Ready         bool
 	// UnschedulableSince is when the scheduler first said so, 0 if it did not.
 	UnschedulableSince int64
 	// Place matters while it is not bound: where it may still land.
