@@ -9,36 +9,52 @@ import (
 // underWay is what is being written of Jobs that start or make room.
 type underWay struct {
 	mu   sync.Mutex
-	open map[chan struct{}]struct{} // each is closed when it is written, or given up
+	open map[chan struct{}]time.Time // when each began; closed when it is written, or given up
+	took time.Duration               // the one that ended last
 }
 
-func newUnderWay() *underWay { return &underWay{open: map[chan struct{}]struct{}{}} }
+func newUnderWay() *underWay { return &underWay{open: map[chan struct{}]time.Time{}} }
 
 // begin notes a write, until end is called.
 func (u *underWay) begin() (end func()) {
-	one := make(chan struct{})
+	one, began := make(chan struct{}), time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.open[one] = struct{}{}
+	u.open[one] = began
 	return func() {
 		close(one)
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		delete(u.open, one)
+		u.took = time.Since(began)
 	}
 }
 
-// wait returns when what is being written now is written. While that takes long, it
-// waits for what has come meanwhile as well, all in all for a time at most.
+// slow is what is being written now, if writes take long.
+func (u *underWay) slow() []chan struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	slow := u.took > quickWrite
+	open := make([]chan struct{}, 0, len(u.open))
+	for one, began := range u.open {
+		open, slow = append(open, one), slow || time.Since(began) > quickWrite
+	}
+	if !slow {
+		return nil
+	}
+	return open
+}
+
+// wait lets what is being written go first, again and again while that takes long, but
+// not longer than a time.
 func (u *underWay) wait(ctx context.Context, most time.Duration) {
-	open := u.now()
+	open := u.slow()
 	if len(open) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	for ; len(open) > 0; open = u.now() {
-		began := time.Now()
+	for ; len(open) > 0; open = u.slow() {
 		for _, one := range open {
 			select {
 			case <-one:
@@ -46,25 +62,11 @@ func (u *underWay) wait(ctx context.Context, most time.Duration) {
 				return
 			}
 		}
-		if time.Since(began) < quickWrite {
-			return
-		}
 	}
 }
 
-func (u *underWay) now() []chan struct{} {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	open := make([]chan struct{}, 0, len(u.open))
-	for one := range u.open {
-		open = append(open, one)
-	}
-	return open
-}
-
-// Yield returns when those are written whom the ledger was starting or taking back
-// when it was called; where that takes long, later, but within yieldMax. Who only adds
-// Jobs to a line goes after those whose turn it is: where the API server has more to
-// do than it can, a thousand creations at once would otherwise keep the machines
-// waiting for each start.
+// Yield waits, where writes take long, for those whom the ledger is starting or taking
+// back, for yieldMax at most. Who only adds Jobs to a line goes after those whose turn
+// it is: where the API server has more to do than it can, a thousand creations at once
+// would otherwise keep the machines waiting for each start.
 func (l *Loop) Yield(ctx context.Context) { l.underWay.wait(ctx, yieldMax) }
