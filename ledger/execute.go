@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 )
 
@@ -18,13 +20,19 @@ import (
 // it is written, so that the next plan cannot give the same room away again. It
 // returns how long until time alone asks for another round.
 func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
+	next := time.Duration(math.MaxInt64)
 	for i := range plan.Suspend {
-		l.suspend(&plan.Suspend[i])
+		s := &plan.Suspend[i]
+		if wait := beginning(s.Job, now); wait > 0 {
+			next = min(next, wait)
+			continue // it will be planned again
+		}
+		l.suspend(s)
 	}
 	for i := range plan.Admit {
 		l.admit(&plan.Admit[i])
 	}
-	next := l.tell(now)
+	next = min(next, l.tell(now))
 	for _, t := range l.refused {
 		next = min(next, t.notTill.Sub(now))
 	}
@@ -32,6 +40,25 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 		next = min(next, time.Unix(0, plan.WakeAt).Sub(now))
 	}
 	return next
+}
+
+// beginMax is how long the Job controller may take to say that it has begun a Job,
+// before that is taken back all the same.
+const beginMax = 30 * time.Second
+
+// beginning is for how long a Job is not to be taken back yet: it was let go, and the
+// Job controller has not said that it began it. It may just be making the pods, by what
+// the Job was before; nobody would know of them, and others would start beside them. It
+// says so when they are made, and how many there are.
+func beginning(j *demand.Job, now time.Time) time.Duration {
+	if j.Started || j.Reservation == nil {
+		return 0
+	}
+	since := now.Sub(time.Unix(0, j.Reservation.Time))
+	if since < 0 {
+		return 0 // by another clock
+	}
+	return beginMax - since
 }
 
 func (l *Loop) admit(a *effect.Admit) {

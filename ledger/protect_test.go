@@ -29,6 +29,8 @@ func TestARuleKeepsAJobFromMakingRoomForAnother(t *testing.T) {
 			b.create("b-new", 2)
 			b.step()
 			b.wantAdmitted(map[string]bool{"a-old": true, "b-new": true})
+			b.begin("a-old")
+			b.begin("b-new")
 			b.now = b.now.Add(1e9)
 			b.create("urgent", 2)
 			b.step()

@@ -126,6 +126,17 @@ func (b *bench) watch(name string) {
 	})
 }
 
+// begin has the Job controller say that it has begun a Job.
+func (b *bench) begin(name string) {
+	b.t.Helper()
+	job, _ := b.get(name)
+	job.Status.StartTime = &metav1.Time{Time: b.now}
+	if err := b.store.Status().Update(b.t.Context(), job); err != nil {
+		b.t.Fatal(err)
+	}
+	b.watch(name)
+}
+
 func (b *bench) get(name string) (*batchv1.Job, bool) {
 	b.t.Helper()
 	job := &batchv1.Job{}

@@ -136,6 +136,36 @@ func TestCharges(t *testing.T) {
 			b.DeletePod("1")
 			b.SetJob(job(admitted, finished))
 		}, 0, 0, 0},
+		{"so is one that is taken back, and its pods may land anywhere", func(b *book.Book) {
+			b.SetJob(job(admitted, has(4, 0)))
+			b.SetJob(job(has(4, 0)))
+			b.SetPod(pod("1", "n"))
+		}, 4, 3, 0},
+		{"pods that were seen and are gone are not charged, whatever it still says", func(b *book.Book) {
+			b.SetJob(job(admitted, has(4, 0)))
+			for _, name := range []string{"1", "2", "3"} {
+				b.SetPod(pod(name, "n"))
+			}
+			b.SetJob(job(has(4, 0)))
+			b.DeletePod("1")
+			b.DeletePod("2")
+		}, 2, 1, 0},
+		{"until it says that they are gone", func(b *book.Book) {
+			b.SetJob(job(admitted, has(4, 0)))
+			b.SetJob(job(has(4, 0)))
+			b.SetPod(pod("1", "n"))
+			b.SetJob(job(has(0, 1)))
+		}, 1, 0, 0},
+		{"or is admitted again", func(b *book.Book) {
+			b.SetJob(job(admitted, has(4, 0)))
+			b.SetJob(job(has(4, 0)))
+			b.SetJob(job(admitted, wants(2)))
+		}, 2, 2, 0},
+		{"or goes", func(b *book.Book) {
+			b.SetJob(job(admitted, has(4, 0)))
+			b.SetJob(job(has(4, 0)))
+			b.DeleteJob("j")
+		}, 0, 0, 0},
 		{"pods that don't say are charged to nobody for what is written on a finished Job", func(b *book.Book) {
 			b.SetJob(job(admitted, finished))
 			b.SetPod(pod("1", "n", bare))

@@ -104,7 +104,10 @@ func (b *Book) addUp() sums {
 
 // without is the entry with no pods counted.
 func (e *Entry) without() *Entry {
-	return &Entry{uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, stopping: e.stopping, sets: e.sets}
+	return &Entry{
+		uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, stopping: e.stopping,
+		sets: e.sets, parted: e.parted, seen: e.seen,
+	}
 }
 
 func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {

@@ -21,12 +21,15 @@ type Entry struct {
 
 	form *Form // what a queued Job asks for
 	sets []set // what an admitted one was given
+	// parted is what one had that was taken back: for pods of it that are not seen yet.
+	parted []set
 
 	groups    []group // its pods, by whom they say to charge
 	unbound   []*pod
 	bound     map[*pod]struct{}
 	live      int64 // pods
 	deleting  int64 // of these, told to go
+	seen      int64 // pods that are, or were since it was admitted
 	active    int64 // bound and not deleting
 	readyPods int64
 
@@ -138,7 +141,9 @@ func (e *Entry) reservation() *demand.Reservation {
 }
 
 // begin is a new admission: nothing has happened since.
-func (e *Entry) begin() { e.placed, e.ready, e.gone, e.short = false, false, 0, short{} }
+func (e *Entry) begin() {
+	e.placed, e.ready, e.gone, e.seen, e.short = false, false, 0, e.live, short{}
+}
 
 func (e *Entry) isAdmitted() bool { return len(e.sets) > 0 }
 

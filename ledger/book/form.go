@@ -41,6 +41,7 @@ type FormSet struct {
 // reform works out everything that follows from the Job itself.
 func (b *Book) reform(e *Entry) {
 	was := e.isAdmitted()
+	b.part(e)
 	b.unform(e)
 	if r := e.reservation(); r != nil {
 		e.sets = b.setsOf(e, r)
@@ -94,11 +95,28 @@ func (b *Book) startedSince(made *demand.Preempted) bool {
 	return back != nil && back.Time > made.Time
 }
 
-// unform gives up the shapes an entry uses.
-func (b *Book) unform(e *Entry) {
-	for _, s := range e.sets {
+// part keeps what a Job had that waits again, and gives it up once it does not.
+func (b *Book) part(e *Entry) {
+	back := e.isQueued() && e.reservation() == nil
+	if back && !e.isAdmitted() {
+		return // it waits as before
+	}
+	b.letSets(e.parted)
+	e.parted = nil
+	if back {
+		e.parted, e.sets = e.sets, nil
+	}
+}
+
+func (b *Book) letSets(sets []set) {
+	for _, s := range sets {
 		b.nodes.Let(s.shape)
 	}
+}
+
+// unform gives up the shapes an entry uses.
+func (b *Book) unform(e *Entry) {
+	b.letSets(e.sets)
 	e.sets = e.sets[:0]
 	if e.form != nil {
 		for _, s := range e.form.Sets {

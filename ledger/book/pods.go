@@ -64,6 +64,9 @@ func (b *Book) SetPod(p *supply.Pod) {
 	if kept.unheard() && (was == nil || !was.unheard()) {
 		b.unheard = append(b.unheard, p.UID)
 	}
+	if e := kept.entry; e != nil && (was == nil || was.entry != e) {
+		e.seen++
+	}
 	b.count(kept, 1)
 	b.refresh(kept.entry)
 	if was != nil {

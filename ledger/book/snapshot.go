@@ -95,7 +95,7 @@ func (b *Book) looseAmount(e *Entry) resource.List {
 	return larger
 }
 
-// Outstanding is pods that an admitted Job may still have bound.
+// Outstanding is pods that a Job may still have bound: it is admitted, or was.
 type Outstanding struct {
 	UID    string
 	Shape  *fit.Shape
@@ -108,8 +108,12 @@ type Outstanding struct {
 func (s *Snapshot) Outstanding() []Outstanding {
 	var all []Outstanding
 	for _, e := range byUID(s.b.owing) {
+		var plan map[string]int64
+		if r := e.reservation(); r != nil {
+			plan = r.Plan
+		}
 		for _, p := range e.promised {
-			all = append(all, Outstanding{e.uid, p.key.shape, p.key.flavor, p.n, e.reservation().Plan})
+			all = append(all, Outstanding{e.uid, p.key.shape, p.key.flavor, p.n, plan})
 		}
 	}
 	return all

@@ -127,26 +127,46 @@ func (b *Book) chargesOf(e *Entry) []charge {
 			charges = addCharge(charges, quota.Key{Queue: g.tag.queue, Flavor: g.tag.flavorOf(name), Resource: name}, n)
 		})
 	}
-	if unseen := e.unseen(); unseen > 0 {
+	e.eachUnseen(func(key quota.Key, n int64) { charges = addCharge(charges, key, n) })
+	return charges
+}
+
+// unseen is how many pods a Job that is not admitted any more still has by its own
+// word, and that have not been seen: Jobs and pods are watched apart, and what is told
+// of pods may come later. The API server takes no Job for over that still has some.
+func (e *Entry) unseen() int64 {
+	j := e.observed
+	switch {
+	case j == nil, j.Deleting:
+		return 0
+	case j.Finished:
+		return max(0, j.Active+j.Terminating-e.live)
+	case len(e.parted) > 0: // what was seen and is gone, it may still count
+		return max(0, j.Active+j.Terminating-e.seen)
+	}
+	return 0
+}
+
+// eachUnseen calls f for what those pods take: by what is written on a Job that is
+// over, and by what was on one that was taken back.
+func (e *Entry) eachUnseen(f func(key quota.Key, amount int64)) {
+	unseen := e.unseen()
+	switch {
+	case unseen == 0:
+	case !e.observed.Finished:
+		if len(e.parted) > 0 {
+			for _, c := range e.parted[0].cells {
+				f(c.key, min(resource.Mul(c.n, unseen), ChargeMax))
+			}
+		}
+	case e.observed.Reservation != nil && len(e.observed.Reservation.PodSets) > 0:
 		r := e.observed.Reservation
 		set := &r.PodSets[0]
 		for _, name := range set.Requests.Names() {
 			key := quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}
-			charges = addCharge(charges, key, min(resource.Mul(set.Requests[name], unseen), ChargeMax))
+			f(key, min(resource.Mul(set.Requests[name], unseen), ChargeMax))
 		}
 	}
-	return charges
-}
-
-// unseen is how many pods a Job that will be over still has by its own word, and that
-// have not been seen: Jobs and pods are watched apart, and what is told of pods may
-// come later. The API server takes no Job for over that still has some.
-func (e *Entry) unseen() int64 {
-	j := e.observed
-	if j == nil || !j.Finished || j.Deleting || j.Reservation == nil || len(j.Reservation.PodSets) == 0 {
-		return 0
-	}
-	return max(0, j.Active+j.Terminating-e.live)
 }
 
 // admittedCharges is max(what it may run, what its pods hold), row by row.
@@ -212,9 +232,14 @@ func (b *Book) charge(key quota.Key, n int64) {
 	}
 }
 
-// promisesOf is the pods that an admitted Job may run and that are not bound.
+// promisesOf is the pods that an admitted Job may run and that are not bound, and those
+// of one that was taken back that are not seen yet.
 func promisesOf(e *Entry) []promise {
 	var promises []promise
+	if unseen := e.unseen(); unseen > 0 && len(e.parted) > 0 {
+		s := &e.parted[0]
+		promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(unseen, ChargeMax)})
+	}
 	e.eachUnbound(func(s *set, pods int64) {
 		promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(pods, ChargeMax)})
 	})
