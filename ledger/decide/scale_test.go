@@ -3,6 +3,7 @@ package decide_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/holdshort/holdshort/ledger/decide"
@@ -112,7 +113,7 @@ func BenchmarkReleaseAmongVictims(b *testing.B) {
 
 func benchRelease(b *testing.B, w *world) {
 	planner := decide.NewPlanner()
-	runs := append(w.running, w.settleAll(planner)...)
+	runs := slices.Concat(w.running, w.settleAll(planner))
 	b.ReportAllocs()
 	started, before := 0, cpu()
 	for i := 0; b.Loop(); i++ {

@@ -45,7 +45,7 @@ func TestSafetyNobodyGoesForWhatComesFree(t *testing.T) {
 
 // gone is a moment without the Jobs, and their pods, that only pods are left of that go
 // for nobody; false if there are none.
-func gone(m sim.Moment) (then sim.Moment, any bool) {
+func gone(m sim.Moment) (then sim.Moment, found bool) {
 	pods := map[string][]*supply.Pod{}
 	for _, p := range m.Pods {
 		pods[p.JobUID] = append(pods[p.JobUID], p)
