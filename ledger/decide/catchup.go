@@ -254,6 +254,9 @@ func (p *planner) leave(it *item) {
 	if c == nil {
 		return
 	}
+	if l.root != nil && c.keeps() {
+		l.root.unkept = true
+	}
 	if c.jobs--; c.jobs == 0 {
 		p.dropClass(c)
 	}

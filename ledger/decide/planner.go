@@ -106,6 +106,7 @@ type root struct {
 	wakeAt  int64   // when that will be so; 0: not known
 	moves   bool    // some of its Jobs have their turn
 	changed bool    // something else is used than at the beginning of the last plan
+	unkept  bool    // what some kept of their queues' own may be others' now
 	used    bool    // and by this plan
 	stale   bool    // something may be otherwise than after the last plan
 

@@ -77,9 +77,8 @@ func (p *planner) ownerBefore(l *line) string {
 	if l.root == nil {
 		return ""
 	}
-	keeps := func(c *class) bool { return c.lends && c.failed != nil }
 	for _, owner := range l.root.lines {
-		if owner != l && slices.ContainsFunc(owner.watched, keeps) {
+		if owner != l && slices.ContainsFunc(owner.watched, (*class).keeps) {
 			return owner.name
 		}
 	}
