@@ -67,7 +67,7 @@ func TestSafetyTerminal(t *testing.T) {
 func TestSafetyLessImportantIsNotSooner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, wanted{
-			queues: 1, jobs: 12, oneFlavor: true, noCohort: true, noPreempt: true, allStrict: true, noMinCount: true, instant: true, bigMachines: true,
+			queues: 1, jobs: 12, oneFlavor: true, noCohort: true, noPreempt: true, allStrict: true, noMinCount: true, instant: true, bigMachines: true, plain: true,
 		})
 		before := watched(t, w, func(sim.Moment) {})
 		lower := rapid.SampledFrom(arrivals(w)).Draw(t, "whose priority is lower")

@@ -32,6 +32,7 @@ type wanted struct {
 	outside     bool // nodes, policy, priorities change, and Jobs are deleted
 	bigMachines bool // quota is all that there can be too little of
 	preempts    bool // every queue lets the more important displace others
+	plain       bool // no Backfill, no caps on counts, no minimum run times
 }
 
 func pick[T any](t *rapid.T, what string, of ...T) T { return rapid.SampledFrom(of).Draw(t, what) }
@@ -132,8 +133,16 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 		Namespaces: policies.NamespaceRule{All: true}, Flavors: slices.Clone(flavors),
 		Strategy: pick(t, "strategy", policies.BestEffortFIFO, policies.StrictFIFO), Weight: drawWeight(t),
 	}
-	if want.allStrict {
+	switch {
+	case want.allStrict:
 		q.Strategy = policies.StrictFIFO
+	case want.plain:
+	case rapid.IntRange(0, 3).Draw(t, "backfills") == 0:
+		q.Strategy = policies.Backfill
+	}
+	if !want.plain && rapid.IntRange(0, 3).Draw(t, "has a cap") == 0 {
+		most := rapid.Int64Range(1, 3).Draw(t, "most Jobs")
+		q.MaxWorkloads = &most
 	}
 	if !want.noCohort {
 		q.Cohort = pick(t, "cohort", "left", "right", "top", "")
@@ -192,12 +201,22 @@ func drawWorkload(t *rapid.T, want wanted, c *policies.Catalog, i int) *sim.Work
 	if n := rapid.Int64Range(0, 2).Draw(t, "cores of a pod"); n > 0 {
 		set.Requests["cpu"] = n
 	}
-	return &sim.Workload{
+	job := &sim.Workload{
 		UID: name, Namespace: "team", Name: name, PodSets: []demand.PodSet{set}, Runs: rapid.Int64Range(1, 30).Draw(t, "runs") * second,
 		Verdict: policies.Verdict{
 			Queue: fmt.Sprint("q", rapid.IntRange(0, len(c.Queues)-1).Draw(t, "queue")), Priority: rapid.Int64Range(0, 3).Draw(t, "priority"),
 		},
 	}
+	if want.plain {
+		return job
+	}
+	if rapid.IntRange(0, 3).Draw(t, "is left in peace") == 0 {
+		job.Verdict.MinRuntimeSeconds = rapid.Int64Range(1, 40).Draw(t, "for at least")
+	}
+	if rapid.Bool().Draw(t, "says when it is over") {
+		job.Policy = &policies.Workload{ActiveDeadlineSec: job.Runs/second + 1}
+	}
+	return job
 }
 
 func drawChange(t *rapid.T, want wanted) sim.Change {
