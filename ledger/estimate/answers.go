@@ -34,14 +34,15 @@ func (s *stage) answer(w *decide.Waiting, plays []*play) Start {
 		out.Latest = max(out.Latest, at.Earliest)
 		out.Limits, out.Runs = out.Limits || at.Limits, max(out.Runs, at.Runs)
 	}
-	if out.Unknown = s.unknown(w, plays[0], plays[1]); out.Unknown != "" {
+	if out.Unknown = s.unknown(w, plays); out.Unknown != "" {
 		out.Latest = 0
 	}
 	return out
 }
 
 // unknown is why nobody knows when a Job starts at the latest; empty: that is known.
-func (s *stage) unknown(w *decide.Waiting, low, high *play) string {
+func (s *stage) unknown(w *decide.Waiting, plays []*play) string {
+	low, high := plays[0], plays[1]
 	_, sometime := low.began[w.UID]
 	_, surely := high.began[w.UID]
 	switch {
@@ -49,14 +50,22 @@ func (s *stage) unknown(w *decide.Waiting, low, high *play) string {
 		return "too much happens before that to look so far ahead"
 	case !sometime && !surely:
 		return s.never(w, low)
-	case surely && s.out > 0:
-		return fmt.Sprintf("%d Jobs wait beyond those that were looked at, and may come before it", s.out)
 	case surely:
+		if n := s.overtaking(w.UID, plays); n > 0 {
+			return beyondText(n)
+		}
 		return ""
 	case high.ground.open > 0:
 		return fmt.Sprintf("%s no limit of how long it runs, and too few runs of its queue have ended to tell", has(high.ground.open))
 	}
 	return s.never(w, high)
+}
+
+func beyondText(jobs int) string {
+	if jobs == 1 {
+		return "a Job waits beyond those that were looked at, and may come before it"
+	}
+	return fmt.Sprintf("%d Jobs wait beyond those that were looked at, and may come before it", jobs)
 }
 
 func has(jobs int) string {

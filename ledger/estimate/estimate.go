@@ -34,6 +34,8 @@ type Input struct {
 	// Each is for how many Jobs of a queue there is to be an answer, those first that
 	// are first in line.
 	Each int
+	// Most is how many Jobs that wait are played; 0: as many as is usual.
+	Most int
 	// Lag is how long the pods of a Job may take to go when it is over.
 	Lag int64
 	// Go tells whether to go on; nil: to the end. What is not known by then stays

@@ -27,7 +27,8 @@ type play struct {
 	seq     int64
 	free    *floor
 	idle    int              // plans since anything happened
-	began   map[string]Start // who started, by UID
+	began   map[string]Start // who started about whom there is a question, by UID
+	first   map[string]int64 // when anybody started, by UID
 	ground  ground
 }
 
@@ -54,7 +55,7 @@ type event struct {
 func (s *stage) play(late func(uid string) bool) *play {
 	p := &play{
 		stage: s, late: late, book: book.New(), planner: decide.NewPlanner(), in: s.Plan, now: s.Plan.Now,
-		jobs: map[string]*job{}, free: newFloor(), began: map[string]Start{}, ground: ground{past: map[string]int{}},
+		jobs: map[string]*job{}, free: newFloor(), began: map[string]Start{}, first: map[string]int64{}, ground: ground{past: map[string]int{}},
 	}
 	p.in.Memory, p.in.AskHold, p.in.AskProtect, p.in.Survey, p.in.Limit = nil, false, false, false, 0
 	p.in.Busy, p.in.Since = nil, p.now
@@ -176,6 +177,9 @@ func (p *play) admit(a *effect.Admit) {
 	j.is = &next
 	p.book.SetJob(j.is)
 	p.book.Settle(next.UID)
+	if _, again := p.first[next.UID]; !again {
+		p.first[next.UID] = p.now
+	}
 	if _, again := p.began[next.UID]; !again && p.wants[next.UID] || p.wants == nil {
 		p.began[next.UID] = p.moment()
 	}

@@ -81,6 +81,37 @@ func TestWithExactLimitsEverybodyStartsWithinTheRange(t *testing.T) {
 	}
 }
 
+// TestWhoIsNotPlayedComesBeforeNobodyWhoIsToldAnEnd: however few are played, who is
+// told when it starts at the latest starts within that.
+func TestWhoIsNotPlayedComesBeforeNobodyWhoIsToldAnEnd(t *testing.T) {
+	told := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t, true)
+		for _, c := range w.Changes { // of a few kinds
+			if c.Arrive != nil && rapid.IntRange(0, 3).Draw(t, "is usual") > 0 {
+				c.Arrive.PodSets = asks("", "", 1, 2, 0, 0).PodSets
+				c.Arrive.Runs, c.Arrive.Policy.ActiveDeadlineSec, c.Arrive.Verdict.Priority = 100*second, 100, 0
+			}
+		}
+		most := rapid.IntRange(1, 4).Draw(t, "are played")
+		said, log := atMost(t, w, start+minute, most)
+		first := truth(log)
+		for uid, s := range said {
+			began := first[uid]
+			if s.Unknown != "" || began > 0 && began <= start+minute {
+				continue
+			}
+			if began < s.Earliest || began > s.Latest {
+				t.Fatalf("with %d played, %s was to start %s, and started at %s", most, uid, tell(s), clock(began))
+			}
+			told++
+		}
+	})
+	if told == 0 {
+		t.Error("nobody was told an end in any of these worlds")
+	}
+}
+
 // TestARangeIsSane: it is not before now, and has an end or a reason why not; and it
 // is the same in whatever order things are listed.
 func TestARangeIsSane(t *testing.T) {

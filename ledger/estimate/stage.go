@@ -16,7 +16,7 @@ type stage struct {
 	Input
 	spans spans
 	cast  []*demand.Job // who plays
-	out   int           // how many wait that do not
+	beyond
 	asked []decide.Waiting
 	wants map[string]bool // the UIDs of these
 }
@@ -40,19 +40,22 @@ func (s *stage) choose() {
 			s.cast = append(s.cast, j)
 		}
 	}
-	share := waitingMax
-	if total > waitingMax {
-		share = max(s.Each, waitingMax/len(lines))
+	most := cmp.Or(s.Most, waitingMax)
+	share := most
+	if total > most {
+		share = max(s.Each, most/len(lines))
 	}
+	s.beyond.kinds, s.beyond.witnesses = map[kind]int{}, map[kind][]string{}
 	for _, line := range lines {
-		if total > waitingMax && len(line) > share {
+		if total > most && len(line) > share {
 			slices.SortFunc(line, s.compare)
-			s.out += len(line) - share
+			s.leaveOut(line[share:])
 			line = line[:share]
 		}
 		s.cast = append(s.cast, line...)
 	}
 	slices.SortFunc(s.cast, func(a, b *demand.Job) int { return cmp.Compare(a.UID, b.UID) })
+	s.watchKinds()
 }
 
 func (s *stage) queueOf(j *demand.Job) string {

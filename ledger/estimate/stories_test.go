@@ -1,12 +1,15 @@
 package estimate_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/estimate"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/sim"
@@ -160,14 +163,29 @@ func TestOnlyTheFirstAreAskedAbout(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"b": "10s to 60s, limits", "c": "10s to 120s, limits"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = scene{jobs: jobs, asked: 10, change: func(in *estimate.Input) {
-		in.Each = 1
-		for range 3000 {
-			in.Jobs = append(in.Jobs, in.Jobs[len(in.Jobs)-1])
+	more := func(change func(*demand.Job)) map[string]string {
+		return scene{jobs: jobs, asked: 10, change: func(in *estimate.Input) {
+			in.Each = 1
+			for i := range 3000 {
+				next := *in.Jobs[3]
+				next.UID, next.Arrival.Effective = fmt.Sprint("more", i), next.Arrival.Effective+int64(1+i)
+				in.Plan.Verdicts[next.UID] = in.Plan.Verdicts["d"]
+				change(&next)
+				in.Jobs = append(in.Jobs, &next)
+			}
+		}}.ask(t)
+	}
+	smaller := more(func(j *demand.Job) {
+		if strings.HasSuffix(j.UID, "9") && len(j.UID) == len("more2999") && j.UID > "more2500" {
+			j.PodSets = slices.Clone(j.PodSets)
+			j.PodSets[0].Count = 1
 		}
-	}}.ask(t)
-	if len(got) != 1 || !strings.Contains(got["b"], "Jobs wait beyond those that were looked at") {
-		t.Errorf("with 3000 more: %v", got)
+	})
+	if len(smaller) != 1 || !strings.Contains(smaller["b"], "50 Jobs wait beyond those that were looked at") {
+		t.Errorf("with 3000 more, some of the last of which are smaller: %v", smaller)
+	}
+	if diff := cmp.Diff(map[string]string{"b": "10s to 60s, limits"}, more(func(*demand.Job) {})); diff != "" {
+		t.Errorf("with 3000 more that are alike (-want +got):\n%s", diff)
 	}
 }
 

@@ -66,11 +66,26 @@ func truth(log *sim.Log) map[string]int64 {
 // at plays a world, and has the estimate made at a moment, after its last plan.
 func at(t fataler, w sim.World, moment int64, history *estimate.History) (map[string]estimate.Start, *sim.Log) {
 	t.Helper()
+	return playAt(t, w, moment, func(m *sim.Moment) estimate.Input { return seen(m, history) })
+}
+
+// atMost is the same for the first of each queue, with so few played.
+func atMost(t fataler, w sim.World, moment int64, most int) (map[string]estimate.Start, *sim.Log) {
+	t.Helper()
+	return playAt(t, w, moment, func(m *sim.Moment) estimate.Input {
+		in := seen(m, nil)
+		in.Each, in.Most = 1, most
+		return in
+	})
+}
+
+func playAt(t fataler, w sim.World, moment int64, in func(*sim.Moment) estimate.Input) (map[string]estimate.Start, *sim.Log) {
+	t.Helper()
 	var said map[string]estimate.Start
 	w.Hints = true
 	w.Observe = func(m sim.Moment) {
 		if said == nil && m.Input.Now >= moment && len(m.Plan.Admit)+len(m.Plan.Suspend) == 0 {
-			said = byUID(estimate.Work(seen(&m, history)))
+			said = byUID(estimate.Work(in(&m)))
 		}
 	}
 	log, err := sim.Run(w)

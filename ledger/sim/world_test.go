@@ -32,6 +32,7 @@ type wanted struct {
 	outside     bool // nodes, policy, priorities change, and Jobs are deleted
 	bigMachines bool // quota is all that there can be too little of
 	preempts    bool // every queue lets the more important displace others
+	noCaps      bool // queues may run as many Jobs as they have room for
 	plain       bool // no Backfill, no caps on counts, no minimum run times
 }
 
@@ -140,7 +141,7 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 	case rapid.IntRange(0, 3).Draw(t, "backfills") == 0:
 		q.Strategy = policies.Backfill
 	}
-	if !want.plain && rapid.IntRange(0, 3).Draw(t, "has a cap") == 0 {
+	if !want.plain && !want.noCaps && rapid.IntRange(0, 3).Draw(t, "has a cap") == 0 {
 		most := rapid.Int64Range(1, 3).Draw(t, "most Jobs")
 		q.MaxWorkloads = &most
 	}
