@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -48,5 +49,51 @@ func TestAPlannerThatRemembersOpensWhatIsNotKeptAnyMore(t *testing.T) {
 				t.Errorf("who starts, from nothing (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A queue may run one Job. The first was to be asked about, and is held: the second
+// has its turn.
+func TestAPlannerThatRemembersGivesTheTurnOfWhoIsHeldToTheNext(t *testing.T) {
+	w := newWorld(t)
+	q, one := queue(4), int64(1)
+	q.MaxWorkloads = &one
+	w.catalog.Queues["research"] = q
+	w.node("n1", 4)
+	w.job("held", 1, 0)
+	w.job("next", 2, 0)
+	w.in.AskHold = true
+	w.in.Holds = map[string]decide.HoldAnswer{"uid-next": {}}
+	remembers := decide.NewPlanner()
+	if diff := cmp.Diff([]string{"uid-held"}, remembers.Plan(w.all()).Asks); diff != "" {
+		t.Fatalf("who is asked about (-want +got):\n%s", diff)
+	}
+	w.in.Holds["uid-held"] = decide.HoldAnswer{Reason: &reason.Reason{Code: reason.HeldByPolicy}}
+	in := w.all()
+	in.Touched = []string{"uid-held"}
+	if diff := cmp.Diff([]string{"next"}, started(remembers.Plan(in))); diff != "" {
+		t.Errorf("who starts (-want +got):\n%s", diff)
+	}
+}
+
+// Who comes first among those that are alike, none of whom fits, is told what they lack.
+func TestAPlannerThatRemembersTellsTheFirstOfManyWhatItLacks(t *testing.T) {
+	w := newWorld(t)
+	q := w.catalog.Queues["research"]
+	q.Preemption.ReclaimWithinCohort = policies.VictimsLowerPriority
+	w.catalog.Queues["research"] = q
+	w.node("n1", 8)
+	w.runs(w.job("runs", 3, 1), "n1")
+	w.ranked(w.job("waits", 2, 1), 1)
+	remembers := decide.NewPlanner()
+	for range 2 {
+		remembers.Plan(w.all())
+	}
+	w.ranked(w.job("first", 2, 1), 2)
+	in := w.all()
+	in.Touched = []string{"uid-first"}
+	remembers.Plan(in)
+	if diff := cmp.Diff(decide.Plan(in).Waiting, remembers.Waiting()); diff != "" {
+		t.Errorf("from nothing (-) and from memory (+):\n%s", diff)
 	}
 }

@@ -44,6 +44,7 @@ type line struct {
 	along  bool  // its stopped Job has a turn as long as others have
 	booked bool  // its first Job that does not fit has its room booked
 	crowd  int64 // how many of its Jobs ran at the last plan
+	full   bool  // it had as many as it may with those that had room kept, and may not have it now
 	stale  bool  // something may be otherwise than after the last plan
 	// behind is what those behind the stopped Job are told, and behindStranger the
 	// same for Jobs of other namespaces, who are not told its name.
@@ -60,7 +61,11 @@ func (l *line) backfills() bool { return l.queue.Strategy == policies.Backfill }
 // crowded tells whether a queue has as many Jobs as it may.
 func (p *planner) crowded(l *line) bool {
 	most := l.queue.MaxWorkloads
-	return most != nil && p.Snapshot.Admitted(l.name)+int64(len(l.started)) >= *most
+	if most == nil || p.Snapshot.Admitted(l.name)+int64(len(l.started)) < *most {
+		return false
+	}
+	l.full = l.full || len(l.started) > 0
+	return true
 }
 
 // group is resources that get one flavor together.

@@ -81,8 +81,8 @@ func (p *planner) reopenLine(l *line, nodes, machines bool) {
 	}
 	r := l.root
 	// What is booked, or could be, hangs on the clock and on everybody who runs.
-	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l)
-	l.crowd = p.crowd(l)
+	anew := l.booked || l.backfills() && l.stopped != nil || l.crowd != p.crowd(l) || l.full
+	l.crowd, l.full = p.crowd(l), false
 	if anew || nodes || r.changed || r.victims || r.least != nil || len(r.freed) > 0 || machines && l.machines {
 		p.reconsiderAll(l, anew, nodes, machines)
 	}

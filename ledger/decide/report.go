@@ -265,8 +265,12 @@ func (p *planner) answerOfClass(c *class, from tried) *answer {
 	return c.answer
 }
 
-// seen tells whether the Job has had its turn, in vain.
-func (it *item) seen() bool { return it.parked || it.skipped || it.looked || it.class.fails(it) }
+// seen tells whether the Job has had its turn, in vain, or needs none, as nobody of its
+// class would fit, whatever his rank.
+func (it *item) seen() bool {
+	c := it.class
+	return it.parked || it.skipped || it.looked || c.fails(it) || c.failed != nil && c.shut
+}
 
 // later is for a Job that this plan did not get to.
 func (p *planner) later() *answer {
