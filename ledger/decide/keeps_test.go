@@ -79,17 +79,17 @@ func TestAPlannerThatRemembersGivesTheTurnOfWhoIsHeldToTheNext(t *testing.T) {
 // Who comes first among those that are alike, none of whom fits, is told what they lack.
 func TestAPlannerThatRemembersTellsTheFirstOfManyWhatItLacks(t *testing.T) {
 	w := newWorld(t)
-	q := w.catalog.Queues["research"]
-	q.Preemption.ReclaimWithinCohort = policies.VictimsLowerPriority
-	w.catalog.Queues["research"] = q
+	q, other := queue(2), queue(4)
+	q.Cohort, other.Cohort, q.Preemption.WithinQueue = "all", "all", policies.VictimsLowerPriority
+	w.catalog.Queues = map[string]policies.Queue{"research": q, "other": other}
 	w.node("n1", 8)
 	w.runs(w.job("runs", 3, 1), "n1")
-	w.ranked(w.job("waits", 2, 1), 1)
+	w.ranked(w.job("waits", 5, 1), 1)
 	remembers := decide.NewPlanner()
 	for range 2 {
 		remembers.Plan(w.all())
 	}
-	w.ranked(w.job("first", 2, 1), 2)
+	w.ranked(w.job("first", 5, 1), 2)
 	in := w.all()
 	in.Touched = []string{"uid-first"}
 	remembers.Plan(in)
