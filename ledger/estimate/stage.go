@@ -14,11 +14,11 @@ import (
 // stage is what all plays begin with.
 type stage struct {
 	Input
-	spans spans
-	cast  []*demand.Job // who plays
-	beyond
-	asked []decide.Waiting
-	wants map[string]bool // the UIDs of these
+	spans  spans
+	cast   []*demand.Job // who plays
+	beyond beyond
+	asked  []decide.Waiting
+	wants  map[string]bool // the UIDs of these
 }
 
 func (s *stage) going() bool { return s.Go == nil || s.Go() }
