@@ -58,6 +58,7 @@ func (b *Book) reform(e *Entry) {
 		b.shiftRivals(e, is)
 		if is {
 			b.serve(e.uid, math.MaxInt64)
+			e.served = 0 // if it makes room once more, it does so anew, be it at the same moment
 		}
 	}
 	if e.isQueued() {
