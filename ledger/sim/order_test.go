@@ -13,7 +13,7 @@ import (
 // waits for share or machines, unless room was made for it before.
 func TestSafetyStrictOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		watched(t, drawWorld(t, wanted{queues: 3, jobs: 12, outside: true}), func(m sim.Moment) {
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 12, outside: true, noBackfill: true}), func(m sim.Moment) {
 			promised := map[string]bool{}
 			for _, j := range m.Jobs {
 				if j.Preempted != nil {

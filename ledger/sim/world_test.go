@@ -33,6 +33,7 @@ type wanted struct {
 	bigMachines bool // quota is all that there can be too little of
 	preempts    bool // every queue lets the more important displace others
 	noCaps      bool // queues may run as many Jobs as they have room for
+	noBackfill  bool // no queue lets Jobs overtake its head
 	plain       bool // no Backfill, no caps on counts, no minimum run times
 }
 
@@ -137,7 +138,7 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 	switch {
 	case want.allStrict:
 		q.Strategy = policies.StrictFIFO
-	case want.plain:
+	case want.plain, want.noBackfill:
 	case rapid.IntRange(0, 3).Draw(t, "backfills") == 0:
 		q.Strategy = policies.Backfill
 	}
