@@ -7,9 +7,9 @@
 // Jobs' users, who create each as soon as its time has come and the API server
 // takes it, and the machines: there are no nodes and no pods, the flavor leaves
 // it to the quota alone, and no Job controller runs. When the machines see a Job
-// lifted, they mark it complete after its run time, with the one status write that
-// the Job controller would end with; one that is taken back before that runs anew
-// from the beginning the next time.
+// lifted, they write what the Job controller would: that it has begun and, after its
+// run time, that it is complete. One that is taken back before that is marked stopped,
+// and runs anew from the beginning the next time.
 //
 // So does Kueue's test, with one object less in the way: it makes its Workloads
 // itself and marks them finished, and has no Job that would have to be suspended,

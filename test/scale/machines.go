@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// finishers write at the same time: nobody's end waits for another's.
-const finishers = 64
+// controllers write at the same time: nobody's end waits for another's.
+const controllers = 64
 
 // machines play those that run the Jobs.
 type machines struct {
@@ -27,7 +28,7 @@ type machines struct {
 	suspended func(name string) // told of each Job that is, if not nil
 	began     time.Time
 	over      chan struct{} // closed when all have ended
-	finished  chan finish
+	todo      chan update
 	broken    chan error
 
 	mu    sync.Mutex
@@ -47,16 +48,26 @@ type run struct {
 	ended   bool
 }
 
-// finish is the end of the nth run of a Job.
-type finish struct {
+// update is what the Job controller writes of the nth run of a Job.
+type update struct {
 	name string
 	nth  int
+	says step
 }
+
+// step is what a Job controller says of a Job.
+type step int
+
+const (
+	begun step = iota
+	stopped
+	over
+)
 
 func newMachines(client kubernetes.Interface, namespace string, s shape) *machines {
 	return &machines{
 		client: client, namespace: namespace, over: make(chan struct{}),
-		finished: make(chan finish, s.jobs()), broken: make(chan error, finishers+1),
+		todo: make(chan update, 3*s.jobs()), broken: make(chan error, controllers+1),
 		jobs: make(map[string]*run, s.jobs()), tally: newTally(s),
 	}
 }
@@ -86,9 +97,9 @@ func (m *machines) start(ctx context.Context) error {
 		}
 		m.broken <- fmt.Errorf("the watch of Jobs ended: %w", context.Cause(ctx))
 	}()
-	for range finishers {
+	for range controllers {
 		go func() {
-			if err := m.finish(ctx); err != nil {
+			if err := m.control(ctx); err != nil {
 				m.broken <- err
 			}
 		}()
@@ -127,13 +138,15 @@ func (m *machines) saw(job *batchv1.Job) {
 		r.running, r.since = true, now
 		r.runs++
 		m.tally.start(r.item, r.created, now)
-		done := finish{job.Name, r.runs}
-		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.finished <- done })
+		m.todo <- update{job.Name, r.runs, begun}
+		done := update{job.Name, r.runs, over}
+		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.todo <- done })
 	case !lifted && !r.running && m.suspended != nil:
 		m.suspended(job.Name)
 	case !lifted && r.running:
 		r.running = false
 		r.timer.Stop()
+		m.todo <- update{job.Name, r.runs, stopped}
 		m.tally.takenBack(r.item, now-r.since, now)
 	}
 }
@@ -147,46 +160,70 @@ func complete(job *batchv1.Job) bool {
 	return false
 }
 
-// finish writes that runs are over.
-func (m *machines) finish(ctx context.Context) error {
+// control writes what the Job controller would: that a Job has begun, has been
+// stopped, and is over.
+func (m *machines) control(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case f := <-m.finished:
-			job, goesOn := m.goesOn(f)
-			if !goesOn {
-				continue // taken back meanwhile
+		case u := <-m.todo:
+			job, isSo := m.stillSo(u)
+			if !isSo {
+				continue
 			}
-			_, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, completed(job), metav1.UpdateOptions{})
+			_, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, status(job, u.says), metav1.UpdateOptions{})
 			if apierrors.IsConflict(err) {
-				// Taken back, and not seen yet: the watch decides what it comes to.
-				time.AfterFunc(10*time.Millisecond, func() { m.finished <- f })
+				// Changed, and not seen yet: the watch decides what it comes to.
+				time.AfterFunc(10*time.Millisecond, func() { m.todo <- u })
 				continue
 			}
 			if err != nil && ctx.Err() == nil {
-				return fmt.Errorf("completing %s: %w", f.name, err)
+				return fmt.Errorf("writing the status of %s: %w", u.name, err)
 			}
 		}
 	}
 }
 
-func (m *machines) goesOn(f finish) (job *batchv1.Job, goesOn bool) {
+// stillSo is the Job as it was last, and whether the update is still to be written.
+func (m *machines) stillSo(u update) (job *batchv1.Job, isSo bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.jobs[f.name]
-	return r.seen, r.running && r.runs == f.nth
+	r := m.jobs[u.name]
+	if r.ended || r.runs != u.nth || r.running != (u.says != stopped) {
+		return nil, false
+	}
+	return r.seen, u.says == over || (r.seen.Status.StartTime == nil) == (u.says == begun)
 }
 
-// completed is a Job that has ended, as the Job controller writes it: only if it has not
+// status is a Job with the status that the Job controller writes: only if it has not
 // changed since it was seen, as one that is taken back at the same moment has not ended.
-func completed(job *batchv1.Job) *batchv1.Job {
-	over, now := job.DeepCopy(), metav1.Now()
-	over.Status.StartTime, over.Status.CompletionTime, over.Status.Succeeded = &now, &now, 1
-	for _, is := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-		over.Status.Conditions = append(over.Status.Conditions, batchv1.JobCondition{
-			Type: is, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonCompletionsReached, LastTransitionTime: now,
-		})
+func status(job *batchv1.Job, says step) *batchv1.Job {
+	next, now := job.DeepCopy(), metav1.Now()
+	conditions := map[batchv1.JobConditionType]corev1.ConditionStatus{}
+	reason := ""
+	switch says {
+	case begun:
+		next.Status.StartTime, next.Status.Active = &now, 1
+		reason, conditions[batchv1.JobSuspended] = "JobResumed", corev1.ConditionFalse
+	case stopped:
+		next.Status.StartTime, next.Status.Active = nil, 0
+		reason, conditions[batchv1.JobSuspended] = "JobSuspended", corev1.ConditionTrue
+	case over:
+		if next.Status.StartTime == nil {
+			next.Status.StartTime = &now
+		}
+		next.Status.CompletionTime, next.Status.Active, next.Status.Succeeded = &now, 0, 1
+		reason = batchv1.JobReasonCompletionsReached
+		conditions[batchv1.JobSuccessCriteriaMet], conditions[batchv1.JobComplete] = corev1.ConditionTrue, corev1.ConditionTrue
 	}
-	return over
+	for _, is := range []batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		if value, says := conditions[is]; says {
+			next.Status.Conditions = slices.DeleteFunc(next.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == is })
+			next.Status.Conditions = append(next.Status.Conditions, batchv1.JobCondition{
+				Type: is, Status: value, Reason: reason, LastTransitionTime: now,
+			})
+		}
+	}
+	return next
 }
