@@ -172,16 +172,27 @@ func (m *machines) control(ctx context.Context) error {
 			if !isSo {
 				continue
 			}
-			_, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, status(job, u.says), metav1.UpdateOptions{})
-			if apierrors.IsConflict(err) {
+			written, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, status(job, u.says), metav1.UpdateOptions{})
+			switch {
+			case err == nil:
+				m.wrote(u.name, job, written)
+			case apierrors.IsConflict(err):
 				// Changed, and not seen yet: the watch decides what it comes to.
-				time.AfterFunc(10*time.Millisecond, func() { m.todo <- u })
-				continue
-			}
-			if err != nil && ctx.Err() == nil {
+				time.AfterFunc(50*time.Millisecond, func() { m.todo <- u })
+			case ctx.Err() == nil:
 				return fmt.Errorf("writing the status of %s: %w", u.name, err)
 			}
 		}
+	}
+}
+
+// wrote keeps what a write made of a Job, which the watch tells later, so that the next
+// write does not run into it.
+func (m *machines) wrote(name string, job, written *batchv1.Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.jobs[name]; r.seen == job {
+		r.seen = written
 	}
 }
 
