@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // controllers write at the same time: nobody's end waits for another's.
@@ -27,8 +28,8 @@ type machines struct {
 	namespace string
 	suspended func(name string) // told of each Job that is, if not nil
 	began     time.Time
-	over      chan struct{} // closed when all have ended
-	todo      chan update
+	over      chan struct{}                            // closed when all have ended
+	todo      workqueue.TypedDelayingInterface[string] // Jobs of which something may be to be written
 	broken    chan error
 
 	mu    sync.Mutex
@@ -43,23 +44,18 @@ type run struct {
 	seen    *batchv1.Job  // as it was last
 	runs    int
 	running bool
+	over    bool // as long as it was to run
 	since   time.Duration
 	timer   *time.Timer
 	ended   bool
-}
-
-// update is what the Job controller writes of the nth run of a Job.
-type update struct {
-	name string
-	nth  int
-	says step
 }
 
 // step is what a Job controller says of a Job.
 type step int
 
 const (
-	begun step = iota
+	nothing step = iota
+	begun
 	stopped
 	over
 )
@@ -67,7 +63,7 @@ const (
 func newMachines(client kubernetes.Interface, namespace string, s shape) *machines {
 	return &machines{
 		client: client, namespace: namespace, over: make(chan struct{}),
-		todo: make(chan update, 3*s.jobs()), broken: make(chan error, controllers+1),
+		todo: workqueue.NewTypedDelayingQueue[string](), broken: make(chan error, controllers+1),
 		jobs: make(map[string]*run, s.jobs()), tally: newTally(s),
 	}
 }
@@ -97,6 +93,7 @@ func (m *machines) start(ctx context.Context) error {
 		}
 		m.broken <- fmt.Errorf("the watch of Jobs ended: %w", context.Cause(ctx))
 	}()
+	context.AfterFunc(ctx, m.todo.ShutDown)
 	for range controllers {
 		go func() {
 			if err := m.control(ctx); err != nil {
@@ -135,18 +132,18 @@ func (m *machines) saw(job *batchv1.Job) {
 			close(m.over)
 		}
 	case lifted && !r.running:
-		r.running, r.since = true, now
+		r.running, r.over, r.since = true, false, now
 		r.runs++
 		m.tally.start(r.item, r.created, now)
-		m.todo <- update{job.Name, r.runs, begun}
-		done := update{job.Name, r.runs, over}
-		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.todo <- done })
+		m.todo.Add(job.Name)
+		nth := r.runs
+		r.timer = time.AfterFunc(m.tally.shape.classes[r.item.class].run, func() { m.runOut(job.Name, nth) })
 	case !lifted && !r.running && m.suspended != nil:
 		m.suspended(job.Name)
 	case !lifted && r.running:
 		r.running = false
 		r.timer.Stop()
-		m.todo <- update{job.Name, r.runs, stopped}
+		m.todo.Add(job.Name)
 		m.tally.takenBack(r.item, now-r.since, now)
 	}
 }
@@ -160,30 +157,65 @@ func complete(job *batchv1.Job) bool {
 	return false
 }
 
+// runOut is the end of the nth run of a Job.
+func (m *machines) runOut(name string, nth int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.jobs[name]; r.running && r.runs == nth {
+		r.over = true
+		m.todo.Add(name)
+	}
+}
+
 // control writes what the Job controller would: that a Job has begun, has been
-// stopped, and is over.
+// stopped, and is over; one write of a Job at a time.
 func (m *machines) control(ctx context.Context) error {
 	for {
-		select {
-		case <-ctx.Done():
+		name, shutdown := m.todo.Get()
+		if shutdown {
 			return nil
-		case u := <-m.todo:
-			job, isSo := m.stillSo(u)
-			if !isSo {
-				continue
-			}
-			written, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, status(job, u.says), metav1.UpdateOptions{})
-			switch {
-			case err == nil:
-				m.wrote(u.name, job, written)
-			case apierrors.IsConflict(err):
-				// Changed, and not seen yet: the watch decides what it comes to.
-				time.AfterFunc(50*time.Millisecond, func() { m.todo <- u })
-			case ctx.Err() == nil:
-				return fmt.Errorf("writing the status of %s: %w", u.name, err)
-			}
+		}
+		err := m.sync(ctx, name)
+		m.todo.Done(name)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("writing the status of %s: %w", name, err)
 		}
 	}
+}
+
+func (m *machines) sync(ctx context.Context, name string) error {
+	job, says := m.toSay(name)
+	if says == nothing {
+		return nil
+	}
+	written, err := m.client.BatchV1().Jobs(m.namespace).UpdateStatus(ctx, status(job, says), metav1.UpdateOptions{})
+	switch {
+	case err == nil:
+		m.wrote(name, job, written)
+	case apierrors.IsConflict(err):
+		m.todo.AddAfter(name, 50*time.Millisecond) // changed, and not seen yet
+		return nil
+	}
+	return err
+}
+
+// toSay is the Job as it was last, and what is to be written of it.
+func (m *machines) toSay(name string) (*batchv1.Job, step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.jobs[name]
+	started := r.seen.Status.StartTime != nil
+	switch {
+	case complete(r.seen):
+		return nil, nothing
+	case r.running && r.over:
+		return r.seen, over
+	case r.running && !started:
+		return r.seen, begun
+	case !r.running && started:
+		return r.seen, stopped
+	}
+	return nil, nothing
 }
 
 // wrote keeps what a write made of a Job, which the watch tells later, so that the next
@@ -194,17 +226,6 @@ func (m *machines) wrote(name string, job, written *batchv1.Job) {
 	if r := m.jobs[name]; r.seen == job {
 		r.seen = written
 	}
-}
-
-// stillSo is the Job as it was last, and whether the update is still to be written.
-func (m *machines) stillSo(u update) (job *batchv1.Job, isSo bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.jobs[u.name]
-	if r.ended || r.runs != u.nth || r.running != (u.says != stopped) {
-		return nil, false
-	}
-	return r.seen, u.says == over || (r.seen.Status.StartTime == nil) == (u.says == begun)
 }
 
 // status is a Job with the status that the Job controller writes: only if it has not
