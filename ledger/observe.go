@@ -43,6 +43,7 @@ type tracked struct {
 
 	waits      reason.Code // the reason of the last plan
 	waitsSince time.Time
+	toldOf     string // the queue that the reason on it is about; empty: not known
 
 	refusals int       // in a row, by the API server
 	notTill  time.Time // not admitted before, after a refusal

@@ -112,7 +112,8 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 	}
 	w, _ := l.planner.Why(uid)
 	label := effect.StateOf(w.Reason.Code)
-	if says(t.job, &w, label) {
+	if says(t.job, &w, label) && (t.toldOf == "" || t.toldOf == w.Queue) {
+		t.toldOf = w.Queue
 		return 0, true
 	}
 	if l.talk.full() || !l.may(now, l.talk.explain) {
@@ -143,6 +144,7 @@ func (l *Loop) told(t *tracked, w written) {
 			l.event(t.raw, corev1.EventTypeWarning, string(w.suspend.Reason.Code), "Suspend", "taken back: "+w.suspend.Reason.Message)
 		}
 	case w.explain != nil:
+		t.toldOf = w.explain.Queue
 		kind := corev1.EventTypeNormal
 		if reason.Of(w.explain.Reason.Code).Group == reason.GroupNeedsUser {
 			kind = corev1.EventTypeWarning

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,5 +93,31 @@ func TestAQueueIsWrittenAgainBeforeTheWatchHasTold(t *testing.T) {
 	}
 	if n := len(b.Events.(*events.FakeRecorder).Events); n != 3 {
 		t.Errorf("%d events, want one for each admission", n)
+	}
+}
+
+func TestAJobThatChangesItsQueueIsToldOfTheNewOne(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy +
+		"      other: {namespaces: {all: true}, flavors: [gpu], quota: {gpu: {nvidia.com/gpu: 2}}}\n"})
+	b.create("waits", 5)
+	told := func() string {
+		for range 4 {
+			b.step()
+			b.now = b.now.Add(time.Second)
+		}
+		job, _ := b.get("waits")
+		return job.Annotations[policies.AnnotationMessage]
+	}
+	if got := told(); !strings.Contains(got, "; research may use at most 4") {
+		t.Errorf("told %q first", got)
+	}
+	job, _ := b.get("waits")
+	job.Labels[policies.LabelQueue] = "other"
+	if err := b.store.Update(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	b.watch("waits")
+	if got := told(); !strings.Contains(got, "; other may use at most 2") {
+		t.Errorf("told %q, though it is in queue other", got)
 	}
 }

@@ -195,11 +195,17 @@ func immutable(err error) bool {
 }
 
 // failing tells an answer of the API server that it could not do it: an object
-// that etcd finds too big, or somebody's webhook that is broken.
+// that etcd finds too big, or somebody's webhook that is broken. Where etcd did not
+// answer it, or lost its leader, the same answer says nothing: it may still be written.
 func failing(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError {
 		return false
+	}
+	for _, unclear := range []string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: server stopped"} {
+		if strings.Contains(status.Status().Message, unclear) {
+			return false
+		}
 	}
 	why := status.Status().Reason
 	return why == metav1.StatusReasonInternalError || why == metav1.StatusReasonUnknown

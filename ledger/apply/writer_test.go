@@ -56,6 +56,7 @@ func TestHowAnAdmissionEnds(t *testing.T) {
 	full := apierrors.NewInvalid(kind, "train", field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", 262144)})
 	huge := apierrors.NewGenericServerResponse(500, "patch", jobs, "train", "etcdserver: request is too large", 0, true)
 	broken := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	unsure := apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 	timeout := apierrors.NewTimeoutError("the answer is late", 1)
 	cases := []struct {
 		name     string
@@ -73,6 +74,7 @@ func TestHowAnAdmissionEnds(t *testing.T) {
 		{name: "what the API server fails at again and again is refused", answers: answers{script: []error{broken, broken, broken}}, want: apply.Refused, patches: 3},
 		{name: "so is what etcd finds too big", answers: answers{script: []error{huge, huge, huge}}, want: apply.Refused, patches: 3},
 		{name: "what it fails at and has written all the same is written", answers: answers{script: []error{broken}, lose: true}, want: apply.Moved, admitted: true, patches: 1},
+		{name: "what etcd did not answer for may have been written, and is asked about again", answers: answers{script: []error{unsure, unsure, unsure, unsure}}, want: apply.Done, admitted: true, patches: 5},
 		{name: "forbidden is refused at once", answers: answers{script: []error{apierrors.NewForbidden(jobs, "train", errors.New("no"))}}, want: apply.Refused, patches: 1},
 		{name: "a server that is busy is asked again", answers: answers{script: []error{apierrors.NewTooManyRequests("busy", 0)}}, want: apply.Done, admitted: true, patches: 2},
 		{name: "a lost answer is found out by reading", answers: answers{script: []error{timeout}, lose: true}, want: apply.Moved, admitted: true, patches: 1},
