@@ -4,7 +4,7 @@ package decide
 // They are there to be compared with it.
 type Options struct {
 	// AnybodysRoom: what victims leave is whoever's comes first, and not kept for
-	// the Job that they made room for.
+	// the Job that they made room for; nor does it matter whether that could keep it.
 	AnybodysRoom bool
 	// EarlyRelease: quota is free as soon as a Job is to be taken back, and not
 	// when its pods are gone.

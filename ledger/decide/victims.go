@@ -94,10 +94,15 @@ func (p *planner) targets(c *claim) []target {
 	if lowest, runs := p.lowest(l.root); !runs || !l.above(c.item.verdict.Priority, lowest) {
 		return nil
 	}
+	search := p.classicalTargets
 	if p.Catalog.FairSharing.Enabled {
-		return p.fairTargets(c)
+		search = p.fairTargets
 	}
-	return p.classicalTargets(c)
+	found := search(c)
+	if len(found) > 0 && !p.AnybodysRoom && !p.lasts(c, found) {
+		return nil
+	}
+	return found
 }
 
 // above tells whether Jobs of one priority might displace any of another.
@@ -188,16 +193,7 @@ func (v *victim) usesAny(pairs []quota.PairID) bool {
 
 // may tells whether a policy lets a Job displace another.
 func may(which policies.Victims, it *item, v *victim) bool {
-	switch which {
-	case policies.VictimsAny:
-		return true
-	case policies.VictimsLowerPriority:
-		return it.verdict.Priority > v.priority
-	case policies.VictimsLowerOrNewerEqual:
-		return it.verdict.Priority > v.priority ||
-			it.verdict.Priority == v.priority && demand.CompareArrival(it.job, v.entry.Job()) < 0
-	}
-	return false
+	return displaces(which, it.verdict.Priority, it.job, v.priority, v.entry.Job())
 }
 
 // compareVictims has first who is to go first: other queues' before one's own,
