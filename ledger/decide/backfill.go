@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
@@ -19,12 +20,14 @@ type booking struct {
 	at       int64 // unix nanoseconds, at the latest
 	tree     shares
 	machines *machines
-	late     bool // somebody who ranks before the head has taken some of it since
+	places   int64 // left in the head's queue, if it has as many Jobs as it may
+	late     bool  // somebody who ranks before the head has taken some of it since
 }
 
 // end is a moment at which a Job that runs is over for certain.
 type end struct {
 	at    int64
+	line  *line
 	entry *book.Entry
 }
 
@@ -61,7 +64,7 @@ func (p *planner) ends() []end {
 		}
 		for _, e := range p.Snapshot.Running(l.name) {
 			if at := endOfEntry(e); at > 0 && !p.leaving.all[e] {
-				all = append(all, end{max(at, p.Now), e})
+				all = append(all, end{max(at, p.Now), l, e})
 			}
 		}
 	}
@@ -82,22 +85,47 @@ func (p *planner) bookFor(it *item) bool {
 	for i, s := range it.class.sets {
 		counts[i] = s.count
 	}
+	places := p.places(it.line)
 	for _, e := range p.changes() {
 		e.happen(&later)
+		if e.line == it.line {
+			places += e.places
+		}
+		if places <= 0 {
+			continue
+		}
 		a := later.assign(it, counts, nil)
 		if a.mode == fits {
 			later.tree.addAll(it.line.node, a.uses)
 			later.machines.promiseAll(a.sets)
-			p.bookings = append(p.bookings, &booking{head: it, gets: a, at: e.at, tree: later.tree, machines: later.machines})
+			p.bookings = append(p.bookings, &booking{
+				head: it, gets: a, at: e.at, tree: later.tree, machines: later.machines, places: places - 1,
+			})
 			return true
 		}
 	}
 	return false
 }
 
+// places is how many Jobs more a queue may have once those are gone who are leaving.
+func (p *planner) places(l *line) int64 {
+	if l.queue.MaxWorkloads == nil {
+		return math.MaxInt64 / 2 // more come to it
+	}
+	left := *l.queue.MaxWorkloads - int64(len(l.started))
+	for _, e := range p.Snapshot.Running(l.name) {
+		if !p.leaving.all[e] {
+			left--
+		}
+	}
+	return left
+}
+
 // change is what will be otherwise from a moment on.
 type change struct {
 	at     int64
+	line   *line
+	places int64 // that it frees in the line's queue
 	happen func(later *planner)
 }
 
@@ -106,7 +134,7 @@ type change struct {
 func (p *planner) changes() []change {
 	var all []change
 	for _, e := range p.ends() {
-		all = append(all, change{e.at, func(later *planner) {
+		all = append(all, change{e.at, e.line, 1, func(later *planner) {
 			e.entry.EachCharge(func(k quota.Key, n int64) {
 				if node, pair := later.row(k); node != quota.None && pair != quota.None {
 					later.tree.Remove(node, pair, n)
@@ -118,18 +146,18 @@ func (p *planner) changes() []change {
 	for _, l := range p.order {
 		for _, it := range l.started {
 			if at := it.endIf(p.Now); it.state == admitted && at > 0 {
-				all = append(all, change{at, func(later *planner) { later.end(it.line.node, it.taken, it.given) }})
+				all = append(all, change{at, l, 1, func(later *planner) { later.end(it.line.node, it.taken, it.given) }})
 			}
 		}
 	}
 	for _, b := range p.bookings {
 		node := b.head.line.node
-		all = append(all, change{b.at, func(later *planner) {
+		all = append(all, change{b.at, b.head.line, -1, func(later *planner) {
 			later.tree.addAll(node, b.gets.uses)
 			later.machines.promiseAll(b.gets.sets)
 		}})
 		if at := b.head.endIf(b.at); at > 0 {
-			all = append(all, change{at, func(later *planner) { later.end(node, b.gets.uses, b.gets.sets) }})
+			all = append(all, change{at, b.head.line, 1, func(later *planner) { later.end(node, b.gets.uses, b.gets.sets) }})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -153,7 +181,8 @@ func (p *planner) delays(e *entry) *booking {
 		if b.head == e.item || compare(b.head, e.item) > 0 || e.level < b.gets.level || over > 0 && over <= b.at {
 			continue
 		}
-		if !b.tree.fits(e.line.node, e.uses) || !p.QuotaOnly && !b.machines.allow(e.sets) {
+		full := e.line == b.head.line && b.places <= 0
+		if full || !b.tree.fits(e.line.node, e.uses) || !p.QuotaOnly && !b.machines.allow(e.sets) {
 			return b
 		}
 	}
@@ -168,6 +197,10 @@ func (p *planner) crowdBookings(it *item, a *assignment) {
 			continue
 		}
 		fits := b.tree.fits(it.line.node, a.uses) && (p.QuotaOnly || b.machines.allow(a.sets))
+		if it.line == b.head.line {
+			b.places--
+			fits = fits && b.places >= 0
+		}
 		b.late = b.late || !fits
 		b.tree.addAll(it.line.node, a.uses)
 		b.machines.promiseAll(a.sets)

@@ -32,6 +32,16 @@ func backfilled(t testing.TB) *world {
 	return w
 }
 
+// beside has 5 GPUs, two of them in use by another queue for 50 s, and quota for all
+// of them, but for so many Jobs only.
+func (w *world) beside(most int64) {
+	q := w.catalog.Queues["research"]
+	q.MaxWorkloads, q.Quota = &most, queue(8).Quota
+	w.catalog.Queues["research"] = q
+	w.node("n1", 5)
+	w.runs(w.job("elsewhere", 2, 1, in("other"), within(50)), "n1")
+}
+
 func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 	const at = " at the latest. Try: a shorter spec.activeDeadlineSeconds, if that is true of it"
 	const never = " at the latest. Try: a spec.activeDeadlineSeconds that is over by then, if that is true of it"
@@ -69,6 +79,26 @@ func TestOnlyWhoIsNotInTheWayOvertakesTheHead(t *testing.T) {
 		}, []string{"beside"}, map[string]string{
 			"three":    "WaitingForQuota: research uses 3 of 4 nvidia.com/gpu on gpu; 3 asked, 1 left",
 			"too much": "BehindOthers: it would be in the way of team/three, which starts at 1970-01-01T00:18:21Z" + never,
+		}},
+		{"nor one that takes the last place of the queue", func(w *world) {
+			w.beside(2)
+			w.job("two", 2, 1)
+			w.job("endless", 1, 1)
+		}, []string{}, map[string]string{
+			"two":     "WaitingForMachines: 2 nvidia.com/gpu asked, 1 free on the machines of gpu",
+			"endless": "BehindOthers: it would be in the way of team/two, which starts at 1970-01-01T00:17:32Z" + never,
+		}},
+		{"but one that gives it back by then", func(w *world) {
+			w.beside(2)
+			w.job("two", 2, 1)
+			w.job("short", 1, 1, within(30))
+		}, []string{"short"}, map[string]string{"two": "WaitingForQuota: research runs as many Jobs as it may at once (maxWorkloads: 2)"}},
+		{"and one for whom there is a place, too", func(w *world) {
+			w.beside(3)
+			w.job("two", 2, 1)
+			w.job("endless", 1, 1)
+		}, []string{"endless"}, map[string]string{
+			"two": "WaitingForMachines: 2 nvidia.com/gpu asked, 1 free on the machines of gpu, with 1 pod of others still to be placed there",
 		}},
 		{"in another queue, too", func(w *world) {
 			w.job("big", 4, 1)
