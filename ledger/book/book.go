@@ -85,8 +85,12 @@ func (b *Book) SetJob(j *demand.Job) {
 // stays charged until they are gone.
 func (b *Book) DeleteJob(uid string) {
 	if e := b.entries[uid]; e != nil {
+		assumed := e.assumed
 		e.observed, e.assumed, e.evicted, e.stopping = nil, nil, nil, false
 		b.reform(e)
+		if assumed != nil {
+			b.keepAgain(assumed)
+		}
 		b.dropEmpty(e)
 	}
 }
@@ -123,8 +127,12 @@ func (b *Book) Settle(uid string) { b.endAssumption(uid) }
 
 func (b *Book) endAssumption(uid string) {
 	if e := b.entries[uid]; e != nil && (e.assumed != nil || e.evicted != nil || e.stopping) {
+		assumed := e.assumed
 		e.assumed, e.evicted, e.stopping = nil, nil, false
 		b.reform(e)
+		if assumed != nil && !e.isAdmitted() {
+			b.keepAgain(assumed)
+		}
 		b.dropEmpty(e)
 	}
 }

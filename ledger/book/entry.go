@@ -49,6 +49,13 @@ type Entry struct {
 type assumption struct {
 	job         *demand.Job
 	reservation demand.Reservation
+	serves      []served
+}
+
+// served is room that was kept for a Job until it was assumed to have it.
+type served struct {
+	by   *Entry
+	made int64 // when
 }
 
 type charge struct {

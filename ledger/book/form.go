@@ -57,7 +57,9 @@ func (b *Book) reform(e *Entry) {
 	if is := e.isAdmitted(); is != was {
 		b.shiftRivals(e, is)
 		if is {
-			b.serve(e.uid, math.MaxInt64)
+			if had := b.serve(e.uid, math.MaxInt64); e.assumed != nil {
+				e.assumed.serves = had
+			}
 			e.served = 0 // if it makes room once more, it does so anew, be it at the same moment
 		}
 	}
@@ -72,11 +74,23 @@ func (b *Book) reform(e *Entry) {
 
 // serve ends the keeping of room that was made before a moment for a Job that has
 // it now, or had it.
-func (b *Book) serve(uid string, before int64) {
+func (b *Book) serve(uid string, before int64) (all []served) {
 	for e := range b.leaving {
 		if made := e.MakesRoomFor(); made != nil && made.By == uid && made.Time < before {
 			e.served = made.Time
+			all = append(all, served{e, made.Time})
 			member(b.leaving, e, e.leaves())
+		}
+	}
+	return all
+}
+
+// keepAgain has room kept as before for a Job that was assumed to have it, and has not.
+func (b *Book) keepAgain(a *assumption) {
+	for _, s := range a.serves {
+		if s.by.served == s.made && b.entries[s.by.uid] == s.by {
+			s.by.served = 0
+			member(b.leaving, s.by, s.by.leaves())
 		}
 	}
 }
