@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -30,19 +31,23 @@ func (p *planner) lasts(c *claim, found []target) bool {
 }
 
 // reclaims tells whether a Job that had to go may displace another, as what it starts
-// with at least is its queue's own.
+// with at least is its queue's own, or that of a cohort which the other is not below.
 func (p *planner) reclaims(v *victim, from *item) bool {
 	rights := p.Catalog.Queues[p.base.Name(v.node)].Preemption
 	if !displaces(rights.ReclaimWithinCohort, v.priority, v.entry.Job(), from.verdict.Priority, from.job) {
 		return false
 	}
 	least, of := v.least()
-	for _, u := range v.uses {
-		if !p.tree.Within(v.node, u.pair, resource.Mul(u.amount/of, least)) {
-			return false
+	rest := slices.Clone(v.uses)
+	for i := range rest {
+		rest[i].amount = resource.Mul(rest[i].amount/of, least)
+	}
+	for n := v.node; n != quota.None && !p.tree.Below(from.line.node, n); n = p.tree.Parent(n) {
+		if p.ownEnough(n, rest) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // least is how many pods of those that it has it starts with, if there is no room for

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,9 +25,15 @@ func gpus(queue, name string, priority, pods, least, each int64) *sim.Workload {
 // that one of those whom it displaces would take back as its own. There are 7, of which
 // 4 are owner's and 3 guest's, whose Jobs have it all when owner's comes.
 func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
-	const fair, classical = `"fairSharing": {"enabled": true},`, ""
+	const (
+		fair, classical = `"fairSharing": {"enabled": true},`, ""
+		own             = `"cohort": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 3}}}`
+		ofCohort        = `"cohort": "guests", "quota": {"b": {"nvidia.com/gpu": {"nominal": 0}}}`
+		guests          = `"cohorts": {"guests": {"parent": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 3}}}}},`
+	)
 	for name, c := range map[string]struct {
-		sharing, owner, guest string // what the catalog says beside the quotas
+		sharing, owner, guest string // what the catalog says
+		has                   string // what is guest's; "": own
 		jobs                  []*sim.Workload
 		goes, waits           string // who is taken back, in order, and who waits in the end
 	}{
@@ -45,6 +52,12 @@ func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
 			jobs:  []*sim.Workload{gpus("guest", "large", 3, 1, 0, 4), gpus("guest", "small", 1, 1, 0, 3), gpus("owner", "owns", 5, 3, 0, 2)},
 			waits: "owns",
 		},
+		"by priority, what is guest's is its cohort's": {
+			sharing: guests, owner: `{"reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}`, guest: `{"reclaimWithinCohort": "Any"}`,
+			has:   ofCohort,
+			jobs:  []*sim.Workload{gpus("guest", "large", 3, 1, 0, 4), gpus("guest", "small", 1, 1, 0, 3), gpus("owner", "owns", 5, 3, 0, 2)},
+			waits: "owns",
+		},
 		"by priority, who may not take it back is displaced": {
 			sharing: classical, owner: `{"reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}`, guest: `{"reclaimWithinCohort": "LowerPriority"}`,
 			jobs: []*sim.Workload{gpus("guest", "large", 3, 1, 0, 4), gpus("guest", "small", 1, 1, 0, 3), gpus("owner", "owns", 5, 3, 0, 2)},
@@ -55,8 +68,7 @@ func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
 			w := sim.World{Catalog: &policies.Catalog{}, Until: start + 100*second}
 			catalog := fmt.Sprintf(`{%s "flavors": {"b": {"verify": "none"}}, "queues": {
 				"owner": {"namespaces": {"all": true}, "flavors": ["b"], "cohort": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 4}}}, "preemption": %s},
-				"guest": {"namespaces": {"all": true}, "flavors": ["b"], "cohort": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 3}}}, "preemption": %s,
-					"weight": 0}}}`, c.sharing, c.owner, c.guest)
+				"guest": {"namespaces": {"all": true}, "flavors": ["b"], %s, "preemption": %s, "weight": 0}}}`, c.sharing, c.owner, cmp.Or(c.has, own), c.guest)
 			if err := json.Unmarshal([]byte(catalog), w.Catalog); err != nil {
 				t.Fatal(err)
 			}
