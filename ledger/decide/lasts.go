@@ -14,20 +14,29 @@ import (
 // own: then both would displace each other for ever, and neither would ever end.
 func (p *planner) lasts(c *claim, found []target) bool {
 	own := c.item.line.node
-	borrows := false
 	for _, t := range found {
 		p.tree.remove(t.victim)
 	}
-	for _, u := range c.uses {
-		borrows = borrows || !p.tree.Within(own, u.pair, u.amount)
-	}
 	p.tree.addAll(own, c.uses)
-	lasts := !borrows || !slices.ContainsFunc(found, func(t target) bool { return t.node != own && p.reclaims(t.victim, c.item) })
+	back := slices.ContainsFunc(found, func(t target) bool {
+		return t.node != own && p.owes(own, t.victim) && p.reclaims(t.victim, c.item)
+	})
 	p.tree.removeAll(own, c.uses)
 	for _, t := range found {
 		p.tree.restore(t.victim)
 	}
-	return lasts
+	return !back
+}
+
+// owes tells whether a queue, and each of its cohorts that another is not below, uses
+// more than its own of something that a Job of the other asks for.
+func (p *planner) owes(n quota.NodeID, to *victim) bool {
+	for ; n != quota.None && !p.tree.Below(to.node, n); n = p.tree.Parent(n) {
+		if !slices.ContainsFunc(to.uses, func(u use) bool { return !p.tree.Within(n, u.pair, 0) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // reclaims tells whether a Job that had to go may displace another, as what it starts

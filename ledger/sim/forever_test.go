@@ -29,11 +29,13 @@ func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
 		fair, classical = `"fairSharing": {"enabled": true},`, ""
 		own             = `"cohort": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 3}}}`
 		ofCohort        = `"cohort": "guests", "quota": {"b": {"nvidia.com/gpu": {"nominal": 0}}}`
+		ofOwners        = `"cohort": "owners", "quota": {"b": {"nvidia.com/gpu": {"nominal": 0}}}`
+		owners          = `"cohorts": {"owners": {"parent": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 4}}}}},`
 		guests          = `"cohorts": {"guests": {"parent": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 3}}}}},`
 	)
 	for name, c := range map[string]struct {
 		sharing, owner, guest string // what the catalog says
-		has                   string // what is guest's; "": own
+		ownerHas, guestHas    string // "": own
 		jobs                  []*sim.Workload
 		goes, waits           string // who is taken back, in order, and who waits in the end
 	}{
@@ -54,9 +56,14 @@ func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
 		},
 		"by priority, what is guest's is its cohort's": {
 			sharing: guests, owner: `{"reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}`, guest: `{"reclaimWithinCohort": "Any"}`,
-			has:   ofCohort,
-			jobs:  []*sim.Workload{gpus("guest", "large", 3, 1, 0, 4), gpus("guest", "small", 1, 1, 0, 3), gpus("owner", "owns", 5, 3, 0, 2)},
-			waits: "owns",
+			guestHas: ofCohort,
+			jobs:     []*sim.Workload{gpus("guest", "large", 3, 1, 0, 4), gpus("guest", "small", 1, 1, 0, 3), gpus("owner", "owns", 5, 3, 0, 2)},
+			waits:    "owns",
+		},
+		"by priority, what is taken is the cohort's own": {
+			sharing: owners, owner: `{"reclaimWithinCohort": "Any"}`, guest: `{"reclaimWithinCohort": "Any"}`, ownerHas: ofOwners,
+			jobs: []*sim.Workload{gpus("guest", "elastic", 3, 7, 3, 1), gpus("owner", "owns", 0, 2, 0, 2)},
+			goes: "elastic",
 		},
 		"by priority, who may not take it back is displaced": {
 			sharing: classical, owner: `{"reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}`, guest: `{"reclaimWithinCohort": "LowerPriority"}`,
@@ -67,8 +74,9 @@ func TestNobodyDisplacesEachOtherForEver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sim.World{Catalog: &policies.Catalog{}, Until: start + 100*second}
 			catalog := fmt.Sprintf(`{%s "flavors": {"b": {"verify": "none"}}, "queues": {
-				"owner": {"namespaces": {"all": true}, "flavors": ["b"], "cohort": "left", "quota": {"b": {"nvidia.com/gpu": {"nominal": 4}}}, "preemption": %s},
-				"guest": {"namespaces": {"all": true}, "flavors": ["b"], %s, "preemption": %s, "weight": 0}}}`, c.sharing, c.owner, cmp.Or(c.has, own), c.guest)
+				"owner": {"namespaces": {"all": true}, "flavors": ["b"], %s, "preemption": %s},
+				"guest": {"namespaces": {"all": true}, "flavors": ["b"], %s, "preemption": %s, "weight": 0}}}`,
+				c.sharing, cmp.Or(c.ownerHas, strings.Replace(own, "3", "4", 1)), c.owner, cmp.Or(c.guestHas, own), c.guest)
 			if err := json.Unmarshal([]byte(catalog), w.Catalog); err != nil {
 				t.Fatal(err)
 			}
