@@ -42,10 +42,6 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 	return next
 }
 
-// beginMax is how long the Job controller may take to say that it has begun a Job,
-// before that is taken back all the same.
-const beginMax = 30 * time.Second
-
 // beginning is for how long a Job is not to be taken back yet: it was let go, and the
 // Job controller has not said that it began it. It may just be making the pods, by what
 // the Job was before; nobody would know of them, and others would start beside them. It
@@ -70,7 +66,7 @@ func (l *Loop) admit(a *effect.Admit) {
 		return // then it is decided again
 	}
 	l.book.Assume(a.Job, a.Reservation)
-	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
 	})
 }
@@ -88,7 +84,7 @@ func (l *Loop) suspend(s *effect.Suspend) {
 	} else {
 		l.book.Stop(s.Job.UID)
 	}
-	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Suspend(ctx, raw, *s), suspend: s}
 	})
 }
@@ -103,15 +99,18 @@ func (l *Loop) unstart(t *tracked) bool {
 	if len(l.standing.busy) >= inFlightMax {
 		return true // in a later round
 	}
-	l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Unstart(ctx, raw)}
 	})
 	return true
 }
 
-// fly gives a Job to the writers; until they report, no other write is made. ended is
-// called when it is written.
-func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), ended func(), write func(context.Context, *batchv1.Job) written) {
+// fly gives a Job to the writers; until they report, no other write is made.
+func (l *Loop) fly(t *tracked, writers chan<- func(context.Context), write func(context.Context, *batchv1.Job) written) {
+	ended := func() {}
+	if writers == l.work { // what only tells keeps nobody waiting
+		ended = l.underWay.begin()
+	}
 	l.standing.busy[string(t.raw.UID)] = true
 	l.standing.touched[string(t.raw.UID)] = true
 	raw := t.raw
@@ -151,7 +150,7 @@ func (l *Loop) observeWritten(w written) {
 	}
 	if w.outcome.Status == apply.Unknown {
 		l.Log.Error(w.outcome.Err, "the outcome of a write is not known; reading the Job again", "job", t.raw.Namespace+"/"+t.raw.Name)
-		l.fly(t, l.work, l.underWay.begin(), func(ctx context.Context, raw *batchv1.Job) written {
+		l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 			return written{outcome: l.writer.Reread(ctx, raw), admit: w.admit, suspend: w.suspend, explain: w.explain}
 		})
 		return

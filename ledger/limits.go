@@ -78,6 +78,9 @@ const (
 	// startsShift is how far a moment may shift until it is told anew, or by one part
 	// in startsPart of how far away it is, if that is more.
 	startsShift, startsPart = 10 * time.Second, 20
+	// beginMax is how long the Job controller may take to say that it has begun a Job,
+	// before that is taken back all the same.
+	beginMax = 30 * time.Second
 	// yieldMax is how long the creation of a Job waits for starts that are being written,
 	// and quickWrite how long these take at most where the API server is not overrun.
 	yieldMax, quickWrite = time.Second, 50 * time.Millisecond

@@ -120,7 +120,7 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 		return time.Second / explainPerSecond, false
 	}
 	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
-	l.fly(t, l.talk.work, func() {}, func(ctx context.Context, raw *batchv1.Job) written {
+	l.fly(t, l.talk.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 	})
 	return auditEvery, true // until the Job says so

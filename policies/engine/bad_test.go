@@ -129,6 +129,8 @@ func badRego() []badBundle {
 		{"a misspelt part of config after else", oneRego(classify + "priority := 1 if input.workload.user == \"a\"\n\nelse := data.holdshort.config.clases.x.priority\n")},
 		{"a misspelt part of config under another name", oneRego("package holdshort.policy.classify\n\nimport data.holdshort.config as c\n\npriority := c.clases.x.priority\n")},
 		{"a misspelt part of config from above", oneRego("package holdshort.policy.classify\n\nimport data.holdshort as h\n\npriority := h.config.clases.x.priority\n")},
+		{"a misspelt field of an imported part of config", oneRego("package holdshort.policy.classify\n\nimport data.holdshort.config.classes\n\npriority := classes.urgent.prio\n")},
+		{"a misspelt field of an imported part of config under another name", oneRego("package holdshort.policy.classify\n\nimport data.holdshort.config.classes as c\n\npriority := c.urgent.prio\n")},
 		{"a misspelt part of config in an annotated document", oneRego("package holdshort.policy.classify\n\n# METADATA\n# title: A priority\n# scope: document\n\npriority := data.holdshort.config.clases.x.priority if input.workload.user == \"a\"\n\nelse := 1\n")},
 		{"a misspelt field of the workload", oneRego(classify + "queue := input.workload.lables.team\n")},
 		{"a misspelt field of a class", oneRego(classify + "priority := data.holdshort.config.classes.urgent.prio\n")},

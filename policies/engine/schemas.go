@@ -93,12 +93,12 @@ func (m *modules) addType(rule *ast.Rule) {
 	rule.Module.Annotations = append(rule.Module.Annotations, own)
 }
 
-// mayReadConfig says whether a rule names it, or imports what has it under another name.
+// mayReadConfig says whether a rule names it, or its module imports it, a part of it or
+// what has it, so that the rule need not.
 func mayReadConfig(rule *ast.Rule) bool {
 	for _, imported := range rule.Module.Imports {
 		path, is := imported.Path.Value.(ast.Ref)
-		if is && imported.Alias != "" && ast.DefaultRootDocument.Equal(path[0]) &&
-			len(path) <= 3 && configRef().HasPrefix(path[:min(len(path), 3)]) {
+		if is && (configRef().HasPrefix(path) || path.HasPrefix(configRef())) {
 			return true
 		}
 	}

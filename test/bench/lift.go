@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/holdshort/holdshort/test/stories"
 )
 
 // lifters write at the same time, as many as the ledger has writers.
@@ -57,21 +58,7 @@ func liftOnSight(ctx context.Context, config *rest.Config, namespace string) (st
 		return nil, err
 	}
 	names := make(chan string, 1<<16)
-	for range lifters {
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case name := <-names:
-					_, err := client.BatchV1().Jobs(namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
-					if err != nil && ctx.Err() == nil {
-						fmt.Println("the baseline could not lift", name, err)
-					}
-				}
-			}
-		}()
-	}
+	stories.Lift(ctx, client, namespace, names, lifters, func(err error) { fmt.Println("the baseline:", err) })
 	err = onJobs(ctx, client, namespace, func(job *batchv1.Job) {
 		if job.Spec.Suspend != nil && *job.Spec.Suspend {
 			names <- job.Name

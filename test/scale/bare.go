@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/holdshort/holdshort/test/stories"
 	"github.com/holdshort/holdshort/test/usage"
 )
@@ -45,23 +42,12 @@ func playBare(ctx context.Context, env *stories.Env, s shape) (*bare, error) {
 	m := newMachines(ids.controller, bareNamespace, s)
 	waiting := make(chan string, s.jobs())
 	m.suspended = func(name string) { waiting <- name }
-	for range lifters {
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case name := <-waiting:
-					lift := []byte(`{"spec":{"suspend":false}}`)
-					_, err := ids.lifter.BatchV1().Jobs(bareNamespace).Patch(ctx, name, types.MergePatchType, lift, metav1.PatchOptions{})
-					if err != nil && ctx.Err() == nil {
-						m.broken <- fmt.Errorf("lifting %s: %w", name, err)
-						return
-					}
-				}
-			}
-		}()
-	}
+	stories.Lift(ctx, ids.lifter, bareNamespace, waiting, lifters, func(err error) {
+		select {
+		case m.broken <- err:
+		default: // the first say enough
+		}
+	})
 	before, err := measure(nil, nil)
 	if err != nil {
 		return nil, err
