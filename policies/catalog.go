@@ -101,6 +101,10 @@ type ResourceRules struct {
 	// Conversions charge a resource as others: resource → what is charged instead
 	// → how much of it for each unit.
 	Conversions map[string]map[string]int64 `json:"conversions,omitempty"`
+	// PerDevice are resources that a container asks for once for each of its
+	// devices: resource → the resource that counts the devices. A container
+	// without that one has one device.
+	PerDevice map[string]string `json:"perDevice,omitempty"`
 }
 
 // Kind is how workloads of one kind are treated.

@@ -196,24 +196,6 @@ func (v *validator) groups(path fieldPath, q policies.Queue) {
 	}
 }
 
-// conversions must be exact, and one step deep.
-func (v *validator) conversions(path fieldPath, conversions map[string]map[string]int64) {
-	for _, name := range slices.Sorted(maps.Keys(conversions)) {
-		at := path.with(name)
-		v.resourceName(at, name)
-		if len(conversions[name]) == 0 {
-			v.fail(at, "{NAME: amount}", "it is charged as nothing")
-		}
-		for _, charged := range slices.Sorted(maps.Keys(conversions[name])) {
-			v.resourceName(at.with(charged), charged)
-			v.atLeast(at.with(charged), conversions[name][charged], 1)
-			if _, chain := conversions[charged]; chain {
-				v.fail(at.with(charged), "the last of them", "%s is converted itself", charged)
-			}
-		}
-	}
-}
-
 func (v *validator) atLeast(path fieldPath, n, least int64) {
 	switch {
 	case n < 0:

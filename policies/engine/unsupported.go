@@ -23,6 +23,7 @@ func (v *validator) unsupported() {
 		v.notYet(said, len(f.Topology) > 0, path.with("topology"), "pods may be anywhere on the flavor's nodes")
 	}
 	v.unsupportedConversions(said)
+	v.unsupportedUnits()
 	v.unsupportedKinds()
 }
 
@@ -63,6 +64,15 @@ func (v *validator) unsupportedConversions(said map[string]bool) {
 		}
 		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for what is converted are held")
 		said["resources.conversions"] = true
+	}
+}
+
+// unsupportedUnits: what is asked for each device would be counted once for each
+// container, and more would start than there is.
+func (v *validator) unsupportedUnits() {
+	for _, name := range slices.Sorted(maps.Keys(v.catalog.Resources.PerDevice)) {
+		v.fail(fieldPath{"resources", "perDevice", name}, "leave it out",
+			"not supported by this version yet: it would be counted once for each container")
 	}
 }
 

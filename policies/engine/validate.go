@@ -43,6 +43,7 @@ func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
 	v.patterns(fieldPath{"resources", "unlimited"}, catalog.Resources.Unlimited)
 	v.patterns(fieldPath{"resources", "ignored"}, catalog.Resources.Ignored)
 	v.conversions(fieldPath{"resources", "conversions"}, catalog.Resources.Conversions)
+	v.perDevice(fieldPath{"resources", "perDevice"}, catalog.Resources.PerDevice)
 	v.unsupported()
 	return v.problems, v.warnings
 }

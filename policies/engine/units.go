@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+)
+
+// conversions must be exact, and one step deep.
+func (v *validator) conversions(path fieldPath, conversions map[string]map[string]int64) {
+	for _, name := range slices.Sorted(maps.Keys(conversions)) {
+		at := path.with(name)
+		v.resourceName(at, name)
+		if len(conversions[name]) == 0 {
+			v.fail(at, "{NAME: amount}", "it is charged as nothing")
+		}
+		for _, charged := range slices.Sorted(maps.Keys(conversions[name])) {
+			v.resourceName(at.with(charged), charged)
+			v.atLeast(at.with(charged), conversions[name][charged], 1)
+			if _, chain := conversions[charged]; chain {
+				v.fail(at.with(charged), "the last of them", "%s is converted itself", charged)
+			}
+		}
+	}
+}
+
+// perDevice must be one step deep, so that the order does not matter.
+func (v *validator) perDevice(path fieldPath, units map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(units)) {
+		at, count := path.with(name), units[name]
+		v.resourceName(at, name)
+		v.resourceName(at, count)
+		if _, chain := units[count]; chain {
+			v.fail(at, "the name that counts devices", "%s is counted for each device itself", count)
+		}
+	}
+}
