@@ -148,6 +148,15 @@ func core() []Row {
 			Never: "Kubernetes, OPA, a clock: arithmetic only",
 		},
 		{
+			Package: "ledger/dra", Duty: "the devices of dynamic resource allocation, as rows of integers per node",
+			Ours: []string{"ledger/resource", "ledger/supply"},
+			Third: []string{
+				kubeAPI, machinery, "k8s.io/component-helpers", "k8s.io/dynamic-resource-allocation", "github.com/google/cel-go",
+			},
+			Without: plus(cluster(), opa),
+			Never:   "a client, a clock, and whoever decides: the same objects give the same rows, in whatever order they came",
+		},
+		{
 			Package: "ledger/book", Duty: "who holds what: entries, snapshot, self-check",
 			Ours: with("ledger/fit", "ledger/quota"), Without: without, Pure: true,
 			Never: "Kubernetes, OPA, a clock, a log: rebuilt and running must be equal",
