@@ -268,3 +268,36 @@ func TestFewerPodsLookAtEveryFlavorAtOnce(t *testing.T) {
 		t.Errorf("it starts with %d pods on %s, want 2 on a100", set.Count, set.Flavors[gpu])
 	}
 }
+
+// Wide, red's first, could have GPUs on one and cores on two, but no machine is both: all
+// of it is looked at in one turn, so that next has the last GPU, which asked before late.
+func TestASearchInVainTakesNoTurnFromWhoIsBehind(t *testing.T) {
+	w := newWorld(t)
+	w.catalog.Flavors = map[string]policies.Flavor{"one": {NodeLabels: map[string]string{"kind": "one"}}, "two": {NodeLabels: map[string]string{"kind": "two"}}}
+	kinds := []string{"one", "two"}
+	of := func(gpus, one, two int64) policies.Queue {
+		q := queue(0)
+		q.Cohort, q.Flavors = "all", kinds
+		q.Groups = []policies.Group{{Resources: []string{gpu}, Flavors: kinds}, {Resources: []string{"cpu"}, Flavors: kinds}}
+		q.Quota = map[string]map[string]policies.Limit{"one": {gpu: {Nominal: gpus}, "cpu": {Nominal: one, BorrowingLimit: new(int64)}}, "two": {gpu: {}, "cpu": {Nominal: two}}}
+		return q
+	}
+	red := of(4, 2000, 6000)
+	red.Preemption.ReclaimWithinCohort = policies.VictimsAny
+	red.Fungibility.WhenCanPreempt = policies.MayStopSearch
+	w.catalog.Queues = map[string]policies.Queue{"red": red, "blue": of(4, 6000, 0)}
+	w.node("n1", 2, labels("kind", "one"))
+	w.node("n2", 0, labels("kind", "two"))
+	with := func(queue string, cores int64) func(*demand.Job) {
+		return func(j *demand.Job) { j.Queue, j.PodSets[0].Requests["cpu"] = queue, cores }
+	}
+	w.job("runs", 1, 1, with("red", 1000))
+	w.carryOut(w.plan())
+	w.job("wide", 1, 1, with("red", 2000))
+	w.job("next", 1, 1, with("red", 1000))
+	w.job("late", 1, 1, with("blue", 1000))
+
+	if diff := cmp.Diff([]string{"next"}, started(w.plan())); diff != "" {
+		t.Errorf("started (-want +got):\n%s", diff)
+	}
+}

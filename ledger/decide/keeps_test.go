@@ -97,3 +97,31 @@ func TestAPlannerThatRemembersTellsTheFirstOfManyWhatItLacks(t *testing.T) {
 		t.Errorf("from nothing (-) and from memory (+):\n%s", diff)
 	}
 }
+
+// By shares, a start in a queue puts those of it at risk who were none before, even if
+// who starts may not be displaced: big asks for less than red's share as soon as pinned runs.
+func TestAPlannerThatRemembersSeesASharesRise(t *testing.T) {
+	w := newWorld(t)
+	w.catalog.FairSharing.Enabled = true
+	w.catalog.Cohorts = map[string]policies.Cohort{"all": {Quota: map[string]map[string]policies.Limit{"gpu": {gpu: {Nominal: 9}}}}}
+	red, blue := queue(0), queue(0)
+	red.Cohort, blue.Cohort, blue.Preemption.ReclaimWithinCohort = "all", "all", policies.VictimsAny
+	w.catalog.Queues = map[string]policies.Queue{"red": red, "blue": blue}
+	w.node("n1", 9)
+	w.runs(w.job("old", 5, 1, in("red")), "n1")
+	w.job("big", 5, 1, in("blue"))
+	w.job("pinned", 1, 1, in("red"))
+	never := false
+	w.verdicts["uid-pinned"] = decide.Outcome{Verdict: policies.Verdict{Queue: "red", Preemptible: &never}}
+	remembers := decide.NewPlanner()
+	r := remembers.Plan(w.all())
+	if diff := cmp.Diff([]string{"pinned"}, started(r)); diff != "" {
+		t.Fatalf("who starts (-want +got):\n%s", diff)
+	}
+	w.carryOut(r)
+	in := w.all()
+	in.Touched = []string{"uid-pinned"}
+	if got := remembers.Plan(in).Suspend; len(got) != 1 || got[0].Job.Name != "old" {
+		t.Errorf("from memory %v are taken back, want old", got)
+	}
+}

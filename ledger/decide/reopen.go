@@ -128,7 +128,8 @@ func (p *planner) reconsider(c *class, anew, nodes, again bool) {
 // class.
 func (p *planner) concerns(c *class) bool {
 	l := c.line
-	if l.displaces && (l.root.victims || l.root.least != nil && c.above(l.root.least.priority)) {
+	moved := l.root.victims || l.root.changed && p.Catalog.FairSharing.Enabled // shares are of all that is used
+	if l.displaces && (moved || l.root.least != nil && c.above(l.root.least.priority)) {
 		return true
 	}
 	return !c.shut && c.touches(l.root.freed) // one that is shut is filed by what it asks for

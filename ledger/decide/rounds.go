@@ -93,13 +93,29 @@ func (p *planner) nominateIn(l *line) *entry {
 			p.park(it)
 			continue
 		}
+		if e := p.nominateOn(it); e != nil {
+			return e
+		}
+		p.park(it)
+	}
+	return nil
+}
+
+// nominateOn looks at one set of flavors after the other, all against the same picture,
+// so that a search in vain takes no turn from those behind; nil if all of it was.
+func (p *planner) nominateOn(it *item) *entry {
+	began := it.tried
+	for range it.class.offers() {
 		e := p.nominateOne(it)
-		if e.would() || e.mode > noFit && l.lends() || e.assignment.tried.pending() || it.from.pending() {
+		if e.would() || e.mode > noFit && it.line.lends() {
 			return e
 		}
 		it.tried = e.assignment.tried
-		p.park(it)
+		if !it.tried.pending() {
+			break
+		}
 	}
+	it.from = began
 	return nil
 }
 
