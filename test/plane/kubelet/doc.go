@@ -5,7 +5,9 @@
 // One watch brings the bound pods of all nodes. Each node has a device table of
 // its own, filled from the pods it started and not from the API server's view,
 // so it is an oracle for whoever schedules: a pod that does not fit fails with
-// OutOfcpu, OutOfpods or UnexpectedAdmissionError, as on a real node. How long a
+// OutOfcpu, OutOfpods or UnexpectedAdmissionError, as on a real node. Devices
+// that a pod has by its claims are a table of their own: each is one claim's, and
+// the counters of its card are added up without asking the scheduler. How long a
 // pod runs and how it ends is said by its annotations (the constants Annotation…),
 // at any time.
 // A deleted pod goes on until its process ends, at the latest with its grace

@@ -182,6 +182,9 @@ func (f *Fleet) next(uid types.UID, now time.Time) func(context.Context) error {
 	if !ok {
 		return nil // no such machine; the garbage collector of pods takes care
 	}
+	if l.needsClaims() {
+		return f.readingClaims(l)
+	}
 	l.advance(n.table, now)
 	switch l.due() {
 	case report:

@@ -28,6 +28,9 @@ type life struct {
 	exitCode int32
 	restarts int32
 	refused  *refusal
+	// claims of the pod, which somebody has to read before it begins.
+	claims     []claim
+	claimsRead bool
 
 	// changes counts what has to be reported, reported what was.
 	changes, reported int
@@ -75,7 +78,7 @@ func (l *life) begin(t *table, now time.Time) {
 	l.script, l.since, l.started = script, now, now
 	switch {
 	case l.pod.Status.Phase == corev1.PodRunning: // under a fleet before us
-		t.hold(l.pod)
+		t.hold(l.pod, l.claims...)
 		l.state = running
 		if start := l.pod.Status.StartTime; start != nil {
 			l.since, l.started = start.Time, start.Time
@@ -87,7 +90,7 @@ func (l *life) begin(t *table, now time.Time) {
 	case err != nil:
 		l.refused = &refusal{"UnexpectedAdmissionError", "Pod was rejected: " + err.Error()}
 	default:
-		l.refused = t.admit(l.pod)
+		l.refused = t.admit(l.pod, l.claims...)
 	}
 	if l.refused != nil {
 		l.finish(t, now, 0)

@@ -32,13 +32,22 @@ func (f *Fleet) AddNode(ctx context.Context, spec NodeSpec) error {
 	if err != nil {
 		return err
 	}
+	pool, err := spec.Devices.announce()
+	if err != nil {
+		return fmt.Errorf("node %s: %w", spec.Name, err)
+	}
 	made, err := f.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("registering node %s: %w", spec.Name, err)
 	}
+	if err := f.publish(ctx, spec.Name, made.UID, pool); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nodes[spec.Name] = &node{uid: made.UID, table: newTable(object), ready: true, since: now, reported: now.Time}
+	has := newTable(object)
+	has.pool = pool
+	f.nodes[spec.Name] = &node{uid: made.UID, table: has, ready: true, since: now, reported: now.Time}
 	f.turn = slices.Insert(f.turn, 0, spec.Name)
 	f.wakePods(spec.Name)
 	return nil

@@ -24,6 +24,7 @@ type NodeSpec struct {
 	// Allocatable amounts; defaults 32, 128Gi and 110.
 	CPU, Memory, Pods string
 	Extra             map[string]string // more of them, by resource name
+	Devices           Devices           // by DRA; they and GPUs are different cards
 	Labels            map[string]string // beside the usual ones
 	Taints            []corev1.Taint
 	// DeclaredFeatures decide whether pods that need one may come; nil means

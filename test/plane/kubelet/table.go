@@ -18,17 +18,20 @@ type table struct {
 	node        *corev1.Node // labels for affinity
 	allocatable amounts
 	held        map[types.UID]amounts
+	pool        announced // of its DRA driver
+	claims      map[types.UID][]claim
 }
 
 func newTable(node *corev1.Node) *table {
-	return &table{node: node, allocatable: countList(node.Status.Allocatable), held: map[types.UID]amounts{}}
+	return &table{node: node, allocatable: countList(node.Status.Allocatable), held: map[types.UID]amounts{}, claims: map[types.UID][]claim{}}
 }
 
 // refusal is why a node does not start a pod.
 type refusal struct{ reason, message string }
 
-// admit takes what the pod asks for, or says why it cannot.
-func (t *table) admit(pod *corev1.Pod) *refusal {
+// admit takes what the pod asks for and its claims were given, or says why it
+// cannot.
+func (t *table) admit(pod *corev1.Pod, claims ...claim) *refusal {
 	if matches, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(t.node); err != nil || !matches {
 		return &refusal{"NodeAffinity", "Pod was rejected: the node does not match the pod's node selector or required affinity"}
 	}
@@ -39,14 +42,22 @@ func (t *table) admit(pod *corev1.Pod) *refusal {
 			return refuse(name, asks[name], used, t.allocatable[name])
 		}
 	}
-	t.held[pod.UID] = asks
+	if refused := t.prepare(claims); refused != nil {
+		return refused
+	}
+	t.held[pod.UID], t.claims[pod.UID] = asks, claims
 	return nil
 }
 
 // hold takes without asking, for a pod that was running before we came.
-func (t *table) hold(pod *corev1.Pod) { t.held[pod.UID] = podAmounts(pod) }
+func (t *table) hold(pod *corev1.Pod, claims ...claim) {
+	t.held[pod.UID], t.claims[pod.UID] = podAmounts(pod), claims
+}
 
-func (t *table) release(uid types.UID) { delete(t.held, uid) }
+func (t *table) release(uid types.UID) {
+	delete(t.held, uid)
+	delete(t.claims, uid)
+}
 
 func (t *table) used(name corev1.ResourceName) int64 {
 	var sum int64
@@ -67,7 +78,7 @@ func refuse(name corev1.ResourceName, asked, used, has int64) *refusal {
 }
 
 func podAmounts(pod *corev1.Pod) amounts {
-	counted := countList(resource.PodRequests(pod, resource.PodResourcesOptions{}))
+	counted := countList(resource.PodRequests(unmapped(pod), resource.PodResourcesOptions{}))
 	counted[corev1.ResourcePods] = 1
 	return counted
 }
