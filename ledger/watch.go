@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
+	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -58,7 +60,10 @@ func slimContainer(c *corev1.Container) {
 func slimNode(obj any) (any, error) {
 	if node, ok := obj.(*corev1.Node); ok {
 		node.ManagedFields = nil
-		node.Annotations = nil
+		maps.DeleteFunc(node.Annotations, func(key, _ string) bool { return !intake.NodeAnnotation(key) })
+		for key := range node.Annotations {
+			node.Annotations[key] = "" // that it is there says enough
+		}
 		node.Status.Images = nil
 	}
 	return obj, nil

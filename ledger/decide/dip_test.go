@@ -94,6 +94,21 @@ func TestMachinesThatMayComeBack(t *testing.T) {
 		}, map[string]string{
 			"train": "WaitingForMachines: 4 nvidia.com/gpu asked, 3 free on the machines of gpu",
 		}},
+		{"a node whose cards are being divided anew is given nothing new, and its cause told", func(w *world) {
+			w.node("n1", 1)
+			w.node("n2", 4, func(n *supply.Node) { n.Closed = "its cards are being divided anew" })
+			w.job("train", 4, 1)
+		}, map[string]string{
+			"train": "WaitingForMachines: 4 nvidia.com/gpu asked, 1 free on the machines of gpu; " +
+				"1 of 2 matching nodes is cordoned, not ready or closed; one of them: its cards are being divided anew",
+		}},
+		{"devices that can't be counted never do, and why is told", func(w *world) {
+			w.node("n1", 0, func(n *supply.Node) { n.Unsure = "HAMi shares its devices" })
+			w.job("train", 1, 1)
+		}, map[string]string{
+			"train": "NeverFits: 1 pod asked; the machines of gpu (1 node) would have room for 0 if nothing ran; one of them: HAMi shares its devices. " +
+				"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
+		}},
 		{"gaps that are too small are told with the node that is out", func(w *world) {
 			w.node("n1", 1)
 			w.node("n2", 1)

@@ -209,13 +209,13 @@ func (m *machines) lackOf(flavor string, s optionSet) reason.Reason {
 	case empty.Nodes == 0:
 		return reason.NoSuchMachines(flavor, s.node)
 	case empty.Slots < s.count:
-		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes)
+		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes, empty.Cause)
 	}
 	short := m.room.Short(s.shape, s.count)
 	about := reason.Machines{
 		Flavor: flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
 		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
-		Matching: empty.Nodes, Out: empty.Out, Lost: m.snapshot.Lost(s.shape, short.Resource),
+		Matching: empty.Nodes, Out: empty.Out, Cause: empty.Cause, Lost: m.snapshot.Lost(s.shape, short.Resource),
 	}
 	switch {
 	case m.room.Slots(s.shape) >= s.count:

@@ -10,7 +10,7 @@ import (
 
 // open tells whether a node may be given anything new.
 func (r *row) open() bool {
-	return r.node != nil && r.node.Ready && !cordoned(r.node)
+	return r.node != nil && r.node.Ready && r.node.Closed == "" && !cordoned(r.node)
 }
 
 func cordoned(node *supply.Node) bool {
@@ -23,7 +23,7 @@ func cordoned(node *supply.Node) bool {
 }
 
 func sameClass(a, b *supply.Node) bool {
-	return a.Ready == b.Ready && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
+	return a.Ready == b.Ready && a.Closed == b.Closed && a.Unsure == b.Unsure && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
 }
 
 // gives is how much of a resource a node has to give now, and how much when all

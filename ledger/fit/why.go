@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -21,6 +22,9 @@ type Empty struct {
 	Out     int   // of these, cordoned or not ready
 	Slots   int64 // on all of them
 	Largest int64 // on the best of them
+	// Cause is why one of them is closed, or its devices not counted; the first in
+	// alphabetical order.
+	Cause string
 }
 
 // Empty is what the machines would have room for if nothing ran on them, all of
@@ -35,6 +39,7 @@ func (n *Nodes) Empty(s *Shape) Empty {
 			continue
 		}
 		e.Nodes++
+		e.note(n.rows[i].node)
 		now, whole := n.alloc[i*n.stride:], n.whole[i*n.stride:]
 		slots := n.slotsOf(s, whole)
 		e.Slots += slots
@@ -49,6 +54,14 @@ func (n *Nodes) Empty(s *Shape) Empty {
 	}
 	s.never = emptyRoom{known: true, changes: n.changes, answer: e, lost: lost}
 	return e
+}
+
+func (e *Empty) note(node *supply.Node) {
+	for _, cause := range []string{node.Closed, node.Unsure} {
+		if cause != "" && (e.Cause == "" || cause < e.Cause) {
+			e.Cause = cause
+		}
+	}
 }
 
 // Lost is how much of a resource is built into the nodes that may run the shape

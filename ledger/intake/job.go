@@ -119,6 +119,9 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		problem = uncountableTotal(perPod, peak(job))
 	}
 	if problem == nil {
+		problem = shareOfCard(job.Spec.Template.Annotations)
+	}
+	if problem == nil {
 		problem = badLeast(job)
 	}
 	if problem == nil {

@@ -13,14 +13,20 @@ import (
 // Node reads a machine: what it can give (allocatable), what it has (capacity),
 // and what keeps pods away from it. It shares its labels with the result.
 func Node(node *corev1.Node) *supply.Node {
-	return &supply.Node{
+	n := &supply.Node{
 		Name:        node.Name,
 		Labels:      node.Labels,
 		Taints:      taints(node),
 		Ready:       ready(node),
+		Closed:      repartitioning(node),
+		Unsure:      shared(node),
 		Allocatable: amountsOf(node.Status.Allocatable),
 		Capacity:    amountsOf(node.Status.Capacity),
 	}
+	if n.Unsure != "" {
+		n.Allocatable, n.Capacity = withoutDevices(n.Allocatable), withoutDevices(n.Capacity)
+	}
+	return n
 }
 
 // amountsOf a node; those below zero are nothing to give. What a node says it has

@@ -181,6 +181,28 @@ func TestNode(t *testing.T) {
 			want: supply.Node{Taints: []policies.Taint{cordon}, Allocatable: resource.List{}, Capacity: resource.List{}},
 		},
 		{
+			name: "one whose cards are being divided anew is closed until that has succeeded",
+			node: `{metadata: {labels: {nvidia.com/mig.config.state: pending}}, status: {allocatable: {nvidia.com/gpu: 8}}}`,
+			want: supply.Node{
+				Labels:      map[string]string{"nvidia.com/mig.config.state": "pending"},
+				Closed:      "its cards are being divided anew (nvidia.com/mig.config.state: pending)",
+				Allocatable: resource.List{"nvidia.com/gpu": 8}, Capacity: resource.List{},
+			},
+		},
+		{
+			name: "and open once it has",
+			node: `{metadata: {labels: {nvidia.com/mig.config.state: success}}}`,
+			want: supply.Node{Labels: map[string]string{"nvidia.com/mig.config.state": "success"}, Allocatable: resource.List{}, Capacity: resource.List{}},
+		},
+		{
+			name: "devices that HAMi announces many times over are nobody's",
+			node: `{metadata: {annotations: {hami.io/node-nvidia-register: "[]"}}, status: {capacity: {nvidia.com/gpu: 80}, allocatable: {cpu: 8, nvidia.com/gpu: 80}}}`,
+			want: supply.Node{
+				Unsure:      "HAMi shares its devices, which can't be counted yet",
+				Allocatable: resource.List{"cpu": 8000}, Capacity: resource.List{},
+			},
+		},
+		{
 			name: "taints that only discourage keep nothing away",
 			node: `{spec: {taints: [{key: slow, effect: PreferNoSchedule}, {key: gpu, value: "yes", effect: NoExecute}]}}`,
 			want: supply.Node{Taints: []policies.Taint{{Key: "gpu", Value: "yes", Effect: "NoExecute"}}, Allocatable: resource.List{}, Capacity: resource.List{}},

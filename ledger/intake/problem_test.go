@@ -114,6 +114,19 @@ func TestWhatCannotBeCountedIsNamed(t *testing.T) {
 	}
 }
 
+// KAI and Run:ai give a pod a part of a card by an annotation; a pod of theirs that asks
+// for a card as a resource, which holds it for the others, counts like any.
+func TestAPartOfACardByAnnotationIsHeld(t *testing.T) {
+	for _, key := range []string{"gpu-fraction", "gpu-memory"} {
+		job := jobOf(t, `containers: [{name: a, resources: {requests: {cpu: 1}}}]`)
+		job.Spec.Template.Annotations = map[string]string{key: "0.5"}
+		got := intake.Job(job, intake.Env{}).Problem
+		if got == nil || got.Code != reason.UnknownResource || !strings.Contains(got.Message, key) {
+			t.Errorf("problem %v, want UnknownResource that names %s", got, key)
+		}
+	}
+}
+
 func TestANegativeContributionCancelsNothing(t *testing.T) {
 	job := jobOf(t, `containers: [{name: a, resources: {requests: {nvidia.com/gpu: 4}}}, {name: b, resources: {requests: {nvidia.com/gpu: "-4"}}}]`)
 	if got := intake.Job(job, intake.Env{}).PodSets[0].Requests["nvidia.com/gpu"]; got != 4 {

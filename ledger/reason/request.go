@@ -69,6 +69,12 @@ func UnsupportedClaims(name string) Reason {
 		"Try: ask for the device as a resource of the container", name)
 }
 
+// ShareOfCard is a part of a card asked for by an annotation.
+func ShareOfCard(key, value string) Reason {
+	return Reason{Code: UnknownResource, Message: fmt.Sprintf("spec.template.metadata.annotations[%s]: %q asks for a part of a card beside the resources, "+
+		"which can't be counted yet. Try: ask for the device as a resource of the container", key, value)}
+}
+
 // Crowded is more of something than the API server's guards look at one by one.
 func Crowded(path string, has, most int) Reason {
 	return badRequest("%s: %d, and a Job in a queue has at most %d. Try: leave some out", path, has, most)

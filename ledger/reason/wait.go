@@ -123,14 +123,15 @@ type Machines struct {
 	Pods     int64 // asked
 	Resource string
 	PerPod   int64
-	Need     int64 // of the resource, all pods
-	Free     int64 // of it, on all nodes that may run the pods
-	Nodes    int   // on which any is free
-	Largest  int64 // free of it on one node
-	Placing  int64 // pods of others that are being placed there
-	Matching int   // nodes that may run the pods
-	Out      int   // of these, cordoned or not ready
-	Lost     int64 // of the resource: built into the others, but not to be had now
+	Need     int64  // of the resource, all pods
+	Free     int64  // of it, on all nodes that may run the pods
+	Nodes    int    // on which any is free
+	Largest  int64  // free of it on one node
+	Placing  int64  // pods of others that are being placed there
+	Matching int    // nodes that may run the pods
+	Out      int    // of these, cordoned, not ready or closed
+	Cause    string // why one of them is closed, or its devices not counted
+	Lost     int64  // of the resource: built into the others, but not to be had now
 }
 
 // TooFewMachines is that not enough is free in all.
@@ -164,19 +165,31 @@ func (m Machines) promised() string {
 // missing is what of the machines might come back.
 func (m Machines) missing() string {
 	text := ""
+	state := "cordoned or not ready"
+	if m.Cause != "" {
+		state = "cordoned, not ready or closed"
+	}
 	switch {
 	case m.Out == 0:
 	case m.Matching == 1:
-		text = "; the only matching node is cordoned or not ready"
+		text = "; the only matching node is " + state
 	case m.Out == m.Matching:
-		text = fmt.Sprintf("; all %d matching nodes are cordoned or not ready", m.Matching)
+		text = fmt.Sprintf("; all %d matching nodes are %s", m.Matching, state)
 	default:
-		text = fmt.Sprintf("; %d of %d matching nodes %s cordoned or not ready", m.Out, m.Matching, are(int64(m.Out)))
+		text = fmt.Sprintf("; %d of %d matching nodes %s %s", m.Out, m.Matching, are(int64(m.Out)), state)
 	}
+	text += ofOne(m.Cause)
 	if m.Lost > 0 {
 		text += fmt.Sprintf("; %s more %s not allocatable now", Amount(m.Resource, m.Lost), are(m.Lost))
 	}
 	return text
+}
+
+func ofOne(cause string) string {
+	if cause == "" {
+		return ""
+	}
+	return "; one of them: " + cause
 }
 
 // NoSuchMachines is that no node at all may run the pods; node is the one that
@@ -191,11 +204,12 @@ func NoSuchMachines(flavor, node string) Reason {
 		byItself, flavor)}
 }
 
-// TooSmallMachines is that the pods would not fit even if nothing ran.
-func TooSmallMachines(flavor string, asked, fits int64, matching int) Reason {
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran. "+
+// TooSmallMachines is that the pods would not fit even if nothing ran; cause is why some
+// of the machines count for less than they look, if they do.
+func TooSmallMachines(flavor string, asked, fits int64, matching int, cause string) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran%s. "+
 		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
-		Pods(asked), flavor, nodes(matching), fits)}
+		Pods(asked), flavor, nodes(matching), fits, ofOne(cause))}
 }
 
 // InLine is that a Job before it in a strict queue does not fit.

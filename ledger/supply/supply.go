@@ -13,7 +13,12 @@ type Node struct {
 	Taints []policies.Taint // NoSchedule and NoExecute only; the cordon is one
 	// Ready is the Ready condition. The scheduler looks at taints only; the
 	// ledger is stricter and gives nothing new to a node that is not ready.
-	Ready       bool
+	Ready bool
+	// Closed says why it is given nothing new though it is ready and takes pods; empty
+	// if nothing is in the way.
+	Closed string
+	// Unsure says why its devices can't be counted; they are in neither list below then.
+	Unsure      string
 	Allocatable resource.List
 	// Capacity is what is built in, devices that are out of order included.
 	Capacity resource.List

@@ -1,0 +1,56 @@
+//go:build plane
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/plane/history"
+	"github.com/holdshort/holdshort/test/stories"
+)
+
+// A node whose cards are being divided anew, and one whose cards HAMi shares, look as if
+// they had cards to give. Nothing is started there, and why is told; the first gets its
+// Job as soon as the division has succeeded.
+func TestNothingStartsWhereCardsCannotBeCounted(t *testing.T) {
+	policy := strings.Replace(lending("closed"), "gpu: {}", "gpu: {nodeLabels: {pool: closed}}", 1)
+	ctx, s := sceneBy(t, "closed", policy, history.Rules{Limits: lendingLimits()})
+	const state = "nvidia.com/mig.config.state"
+	addNodes(t, ctx, s, []cluster.NodeSpec{
+		{Name: "closed-1", GPUs: 4, Labels: map[string]string{"pool": "closed", state: "pending"}},
+		{Name: "closed-2", GPUs: 4, Labels: map[string]string{"pool": "closed"}},
+	})
+	change := func(node, patch string) {
+		t.Helper()
+		_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		must(t, err)
+	}
+	change("closed-2", `{"metadata": {"annotations": {"hami.io/node-nvidia-register": "[]"}}}`)
+	_, err := s.Apply(ctx, job{name: "train", queue: "red", pods: 2, gpus: 2, run: "24h"}.yaml())
+	must(t, err)
+	must(t, s.Says(ctx, "train", "WaitingForMachines"))
+	out, err := s.Explain(ctx, "train")
+	must(t, err)
+	must(t, stories.Contains(out, "one of them: ", "HAMi shares its devices"))
+	must(t, s.NoPods(ctx, "train"))
+
+	change("closed-1", `{"metadata": {"labels": {"`+state+`": "success"}}}`)
+	must(t, s.Running(ctx, "train", 2))
+	pods, err := s.Pods(ctx, "train")
+	must(t, err)
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "closed-1" {
+			t.Errorf("%s runs on %s", pod.Name, pod.Spec.NodeName)
+		}
+	}
+
+	_, err = s.Apply(ctx, strings.Replace(job{name: "half", queue: "red", pods: 1}.yaml(), "annotations: {plane", `annotations: {gpu-fraction: "0.5", plane`, 1))
+	must(t, err)
+	must(t, s.Says(ctx, "half", "UnknownResource"))
+	must(t, s.NoPods(ctx, "half"))
+}
