@@ -143,15 +143,19 @@ func TestAWaitingJobIsToldOnceWhyAndOnlyWhenTheReasonHasStood(t *testing.T) {
 func TestADeviceOfAPodThatWasDeletedByForceIsFreeAWhileLater(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": strings.Replace(loopPolicy, ": 4}", ": 8}", 1)})
 	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "notebook", UID: "pod-1"}}
-	stranger.Spec.NodeName, stranger.Status.Phase = "n1", corev1.PodRunning
+	taken := metav1.NewTime(b.now)
+	stranger.Spec.NodeName, stranger.Status.Phase, stranger.Status.StartTime = "n1", corev1.PodRunning, &taken
 	stranger.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 		Limits:   corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")},
 		Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("6")},
 	}}}
 	ended := stranger.DeepCopy()
 	ended.Status.Phase = corev1.PodFailed
-	for name, last := range map[string]*corev1.Pod{"by force": stranger, "by its kubelet": ended} {
-		byForce := last == stranger
+	pulling := stranger.DeepCopy() // its devices are given, and nothing runs yet
+	pulling.Status.Phase = corev1.PodPending
+	pulling.Spec.InitContainers, pulling.Spec.Containers = pulling.Spec.Containers, []corev1.Container{{Name: "rest"}}
+	for name, last := range map[string]*corev1.Pod{"by force": stranger, "by force while pulling": pulling, "by its kubelet": ended} {
+		byForce := last != ended
 		job := strings.ReplaceAll(name, " ", "-")
 		b.inbox.put(func(batch *batch) { batch.pods["pod-1"] = podChange{pod: stranger} })
 		b.create(job, 4)

@@ -3,7 +3,6 @@ package ledger
 import (
 	"maps"
 	"strconv"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -103,55 +102,6 @@ func (l *Loop) observe(b batch) {
 		l.observeQueueWritten(w)
 	}
 	l.observeStarts(b.starts)
-}
-
-// observePod books what a pod holds: until its object is gone or it is terminal,
-// and a while longer if it was deleted by force under a running container.
-func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*batchv1.Job) {
-	seen := intake.Pod(change.pod) // nil for a terminal pod: it holds nothing
-	switch {
-	case seen == nil, change.gone && !ghost(change.pod):
-		delete(l.ghosts, uid)
-		l.book.DeletePod(string(uid))
-	case change.gone:
-		l.ghosts[uid] = l.Now().Add(ghostStands)
-	default:
-		job := news[types.UID(seen.JobUID)]
-		if t := l.jobs[types.UID(seen.JobUID)]; job == nil && t != nil {
-			job = t.raw
-		}
-		if job != nil && job.Namespace != seen.Namespace {
-			seen.JobUID = "" // an owner elsewhere is none: garbage collection will take the pod
-		}
-		l.book.SetPod(seen)
-	}
-}
-
-// ghost: the pod went without its kubelet having ended it (that leaves a
-// terminal phase), and it had a device that another pod would be given at once.
-// What shares a machine by time or by bytes does not refuse to start.
-func ghost(pod *corev1.Pod) bool {
-	if pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodRunning {
-		return false
-	}
-	for i := range pod.Spec.Containers {
-		for name, amount := range pod.Spec.Containers[i].Resources.Limits {
-			if strings.Contains(string(name), "/") && !amount.IsZero() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// dropGhosts gives the devices of ghosts back when they stood long enough.
-func (l *Loop) dropGhosts() {
-	for uid, till := range l.ghosts {
-		if !l.Now().Before(till) {
-			delete(l.ghosts, uid)
-			l.book.DeletePod(string(uid))
-		}
-	}
 }
 
 // observeWorld updates what Jobs are read by, and reads again those that it may

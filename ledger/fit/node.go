@@ -3,8 +3,8 @@ package fit
 import (
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
@@ -33,13 +33,10 @@ func sameClass(a, b *supply.Node) bool {
 // nothing at all can be given.
 func gives(node *supply.Node, name string) (now, atBest int64) {
 	now = countable(node.Allocatable[name])
-	if now > 0 && !isDevice(name) {
+	if now > 0 && !resource.IsDevice(name) {
 		return now, now
 	}
 	return now, max(now, countable(node.Capacity[name]))
 }
 
 func countable(n int64) int64 { return min(max(n, 0), amountMax) }
-
-// isDevice: names of the nodes' own resources have no domain.
-func isDevice(name string) bool { return strings.Contains(name, "/") }

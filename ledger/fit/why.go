@@ -96,7 +96,7 @@ func before(a, b string) bool {
 		switch {
 		case name == resource.Pods:
 			return 2
-		case isDevice(name):
+		case resource.IsDevice(name):
 			return 0
 		}
 		return 1

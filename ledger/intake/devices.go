@@ -41,7 +41,7 @@ func shared(node *corev1.Node) string {
 }
 
 func withoutDevices(list amounts.List) amounts.List {
-	maps.DeleteFunc(list, func(name string, _ int64) bool { return strings.Contains(name, "/") })
+	maps.DeleteFunc(list, func(name string, _ int64) bool { return amounts.IsDevice(name) })
 	return list
 }
 

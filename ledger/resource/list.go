@@ -3,6 +3,7 @@ package resource
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Names that the ledger itself treats in a special way.
@@ -10,6 +11,10 @@ const (
 	CPU  = "cpu"
 	Pods = "pods" // each pod takes one slot of its node
 )
+
+// IsDevice tells whether a resource is devices: the names of what every machine has, such
+// as cpu or memory, have no domain.
+func IsDevice(name string) bool { return strings.Contains(name, "/") }
 
 // List is an amount for each named resource; a missing name is 0.
 type List map[string]int64

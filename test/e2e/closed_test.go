@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,4 +54,34 @@ func TestNothingStartsWhereCardsCannotBeCounted(t *testing.T) {
 	must(t, err)
 	must(t, s.Says(ctx, "half", "UnknownResource"))
 	must(t, s.NoPods(ctx, "half"))
+}
+
+// Whoever deletes a pod by force has it gone from the API server while its container
+// runs on: the device is not free, and a Job that got it would be refused by the kubelet.
+func TestNobodyGetsTheDevicesOfAGhost(t *testing.T) {
+	policy := strings.Replace(lending("ghost"), "gpu: {}", "gpu: {nodeLabels: {pool: ghost}}", 1)
+	ctx, s := sceneBy(t, "ghost", policy, history.Rules{Limits: lendingLimits()})
+	addNodes(t, ctx, s, []cluster.NodeSpec{{Name: "ghost-1", GPUs: 4, Labels: map[string]string{"pool": "ghost"}}})
+	_, err := s.Apply(ctx, `apiVersion: v1
+kind: Pod
+metadata: {name: notebook, annotations: {plane.holdshort.dev/ghost: 15s}}
+spec:
+  nodeSelector: {pool: ghost}
+  containers: [{name: main, image: main, resources: {limits: {nvidia.com/gpu: 3}}}]
+`)
+	must(t, err)
+	must(t, s.PodRuns(ctx, "notebook"))
+	_, err = s.Apply(ctx, job{name: "train", queue: "red", pods: 2, gpus: 2}.yaml())
+	must(t, err)
+	must(t, s.Says(ctx, "train", "WaitingForMachines"))
+	_, err = s.Kubectl(ctx, "delete", "pod", "notebook", "--force", "--grace-period=0")
+	must(t, err)
+	time.Sleep(10 * time.Second) // in which the ghost walks
+	must(t, s.NoPods(ctx, "train"))
+	must(t, s.Running(ctx, "train", 2))
+	pods, err := s.Pods(ctx, "train")
+	must(t, err)
+	if len(pods) != 2 {
+		t.Errorf("%d pods were made for 2: some were refused", len(pods))
+	}
 }

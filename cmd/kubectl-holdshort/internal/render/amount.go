@@ -26,7 +26,7 @@ func amounts(list resource.List) string {
 }
 
 func rankOf(name string) int {
-	if strings.Contains(name, "/") {
+	if resource.IsDevice(name) {
 		return 0
 	}
 	return 1
