@@ -12,7 +12,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// most is how many times one bundle is allocated on a node at the most: some never
+// most is how many times one kit is allocated on a node at the most: some never
 // run out (admin access, devices without an end). No node takes more pods than that.
 const most = 512
 
@@ -63,10 +63,10 @@ type allocator struct {
 	classes     classes
 }
 
-// slots is how many pods with these claims the node can take, one after the other.
-// An error means that the scheduler would give such a pod up on all nodes.
-func (a allocator) slots(at site, claims []*resourceapi.ResourceClaim) (int64, error) {
-	for n := range int64(most) {
+// slots is how many pods with these claims the node can take, one after the other, up
+// to a limit. An error means that the scheduler would give such a pod up on all nodes.
+func (a allocator) slots(at site, claims []*resourceapi.ResourceClaim, limit int64) (int64, error) {
+	for n := range limit {
 		results, err := a.allocate(at, claims)
 		if err != nil || results == nil {
 			return n, err
@@ -75,7 +75,7 @@ func (a allocator) slots(at site, claims []*resourceapi.ResourceClaim) (int64, e
 			break
 		}
 	}
-	return most, nil
+	return limit, nil
 }
 
 // allocate asks for what one pod would be given here: nil if it can't be, or if it

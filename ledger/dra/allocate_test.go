@@ -30,7 +30,7 @@ func TestHowOftenClaimsCanBeAllocated(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := sampleAllocator().slots(sampleSite(c.node), claimsOf(c.spec))
+			got, err := sampleAllocator().slots(sampleSite(c.node), claimsOf(c.spec), most)
 			if err != nil || got != c.want {
 				t.Fatalf("got %d slots, error %v; want %d", got, err, c.want)
 			}
@@ -51,7 +51,7 @@ func TestAClaimThatIsGivenUpIsAnError(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := sampleAllocator().slots(sampleSite("node-2"), claimsOf(c.spec))
+			_, err := sampleAllocator().slots(sampleSite("node-2"), claimsOf(c.spec), most)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want one with %q", err, c.want)
 			}
@@ -65,14 +65,14 @@ func TestASearchThatTakesTooLongEnds(t *testing.T) {
 	model := resourceapi.FullyQualifiedName("gpu.example.com/model")
 	spec := claimOf(exactly("gpu", 12), named("b", exactly("gpu", 12)))
 	spec.Devices.Constraints = []resourceapi.DeviceConstraint{{DistinctAttribute: &model}}
-	s := slice("wide", "node-9", "wide", 1, 1)
+	s := sliceOf("wide", "node-9", "wide", 1, 1)
 	for i := range 24 {
 		d := card("gpu-"+string(rune('a'+i)), "gpu")
 		d.Attributes["model"] = text(string(rune('a' + i%23)))
 		s.Spec.Devices = append(s.Spec.Devices, d)
 	}
 	at := site{node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-9"}}, slices: []*resourceapi.ResourceSlice{s}, state: nothingInUse()}
-	got, err := sampleAllocator().slots(at, claimsOf(spec))
+	got, err := sampleAllocator().slots(at, claimsOf(spec), most)
 	if err != nil || got != 0 {
 		t.Fatalf("got %d, %v; want none and no error", got, err)
 	}

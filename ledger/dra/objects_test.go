@@ -15,8 +15,8 @@ func card(name, kind string) resourceapi.Device {
 	return resourceapi.Device{Name: name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"type": text(kind)}}
 }
 
-// part is a device that takes so much of a card's memory.
-func part(name, kind, counterSet string, memory int64) resourceapi.Device {
+// cut is a device that takes so much of a card's memory.
+func cut(name, kind, counterSet string, memory int64) resourceapi.Device {
 	d := card(name, kind)
 	d.ConsumesCounters = []resourceapi.DeviceCounterConsumption{{
 		CounterSet: counterSet,
@@ -25,7 +25,7 @@ func part(name, kind, counterSet string, memory int64) resourceapi.Device {
 	return d
 }
 
-func slice(name, node, pool string, generation, count int64, devices ...resourceapi.Device) *resourceapi.ResourceSlice {
+func sliceOf(name, node, pool string, generation, count int64, devices ...resourceapi.Device) *resourceapi.ResourceSlice {
 	s := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	s.Spec.Driver = driver
 	s.Spec.Pool = resourceapi.ResourcePool{Name: pool, Generation: generation, ResourceSliceCount: count}
@@ -37,7 +37,7 @@ func slice(name, node, pool string, generation, count int64, devices ...resource
 }
 
 func counters(name, node, pool string, generation, count int64, sets map[string]int64, order ...string) *resourceapi.ResourceSlice {
-	s := slice(name, node, pool, generation, count)
+	s := sliceOf(name, node, pool, generation, count)
 	for _, set := range order {
 		s.Spec.SharedCounters = append(s.Spec.SharedCounters, resourceapi.CounterSet{
 			Name:     set,
@@ -69,10 +69,10 @@ func sampleClasses() classes {
 
 func sampleSlices() []*resourceapi.ResourceSlice {
 	return []*resourceapi.ResourceSlice{
-		slice("node-2-gpus", "node-2", "node-2", 1, 1, card("gpu-0", "gpu"), card("gpu-1", "gpu"), card("gpu-2", "gpu"), card("gpu-3", "gpu")),
+		sliceOf("node-2-gpus", "node-2", "node-2", 1, 1, card("gpu-0", "gpu"), card("gpu-1", "gpu"), card("gpu-2", "gpu"), card("gpu-3", "gpu")),
 		counters("node-3-counters", "node-3", "node-3", 1, 2, map[string]int64{"card-0": 40}, "card-0"),
-		slice("node-3-devices", "node-3", "node-3", 1, 2,
-			part("whole-0", "gpu", "card-0", 40), part("half-0", "mig", "card-0", 20), part("half-1", "mig", "card-0", 20), part("half-2", "mig", "card-0", 20)),
+		sliceOf("node-3-devices", "node-3", "node-3", 1, 2,
+			cut("whole-0", "gpu", "card-0", 40), cut("half-0", "mig", "card-0", 20), cut("half-1", "mig", "card-0", 20), cut("half-2", "mig", "card-0", 20)),
 	}
 }
 

@@ -1,0 +1,337 @@
+package dra
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// sample is the state of the sample objects with two rows: single cards, and halves.
+type sample struct {
+	*State
+
+	gpu, mig string
+}
+
+func newSample() *sample {
+	s := &sample{State: New()}
+	for _, c := range sampleClasses() {
+		s.SetClass(c)
+	}
+	for _, l := range sampleSlices() {
+		s.SetSlice(l)
+		s.SetNode(*l.Spec.NodeName, nil)
+	}
+	s.gpu, _ = s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("gpu", 1))})
+	s.mig, _ = s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("mig", 1))})
+	return s
+}
+
+func stock(total, free int64) supply.Stock { return supply.Stock{Total: total, Free: free} }
+
+func TestWhatAnEventDoesToTheRows(t *testing.T) {
+	otherNode := "node-3"
+	cases := map[string]struct {
+		event func(*sample)
+		want  func(*sample) []supply.Devices
+	}{
+		"at first everything is counted": {
+			event: func(*sample) {},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{
+					{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}},
+					{Node: "node-3", Rows: map[string]supply.Stock{s.gpu: stock(1, 1), s.mig: stock(2, 2)}},
+				}
+			},
+		},
+		"a claim takes one of four cards, on its node alone": {
+			event: func(s *sample) { s.Changed(); s.SetClaim(allocated("c", "node-2", "gpu-1")) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 3)}}}
+			},
+		},
+		"half a card in use leaves the other half, and no whole card": {
+			event: func(s *sample) { s.Changed(); s.SetClaim(allocated("c", "node-3", "half-1")) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-3", Rows: map[string]supply.Stock{s.gpu: stock(1, 0), s.mig: stock(2, 1)}}}
+			},
+		},
+		"a claim that came and went in between is not told of": {
+			event: func(s *sample) {
+				s.Changed()
+				s.SetClaim(allocated("c", "node-2", "gpu-1"))
+				s.DeleteClaim("c")
+			},
+			want: func(*sample) []supply.Devices { return nil },
+		},
+		"a claim that loses its allocation gives back what it had": {
+			event: func(s *sample) {
+				s.SetClaim(allocated("c", "node-2", "gpu-1"))
+				s.Changed()
+				s.SetClaim(&resourceapi.ResourceClaim{ObjectMeta: allocated("c", "").ObjectMeta})
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}}}
+			},
+		},
+		"a device that vanishes under a claim is in use again when it comes back": {
+			event: func(s *sample) {
+				s.SetClaim(allocated("c", "node-2", "gpu-1"))
+				s.DeleteSlice("node-2-gpus")
+				s.Changed()
+				s.SetSlice(sampleSlices()[0])
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 3)}}}
+			},
+		},
+		"the first of two slices of a new generation makes the pool incomplete": {
+			event: func(s *sample) {
+				s.Changed()
+				s.SetSlice(sliceOf("new", "node-2", "node-2", 2, 2, card("gpu-0", "gpu")))
+			},
+			want: func(*sample) []supply.Devices { return []supply.Devices{{Node: "node-2"}} },
+		},
+		"a generation that is set back counts again": {
+			event: func(s *sample) {
+				s.SetSlice(sliceOf("new", "node-2", "node-2", 9, 2, card("gpu-0", "gpu")))
+				s.Changed()
+				s.DeleteSlice("new")
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}}}
+			},
+		},
+		"other devices under the same generation are counted anew": {
+			event: func(s *sample) {
+				s.Changed()
+				s.SetSlice(sliceOf("node-2-gpus", "node-2", "node-2", 1, 1, card("gpu-7", "mig")))
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.mig: stock(1, 1)}}}
+			},
+		},
+		"a device whose name is there twice makes the pool invalid": {
+			event: func(s *sample) {
+				s.Changed()
+				s.SetSlice(sliceOf("node-2-gpus", "node-2", "node-2", 1, 1, card("a", "gpu"), card("a", "gpu")))
+			},
+			want: func(*sample) []supply.Devices { return []supply.Devices{{Node: "node-2"}} },
+		},
+		"cards of a pool that every node reaches count nowhere": {
+			event: func(s *sample) {
+				s.Changed()
+				yes, l := true, sliceOf("fabric", "", "fabric", 1, 1, card("x", "gpu"))
+				l.Spec.AllNodes = &yes
+				s.SetSlice(l)
+				s.SetNode("node-9", nil)
+			},
+			// On node-3 the allocator would have to be asked, and would count it there.
+			want: func(*sample) []supply.Devices { return []supply.Devices{{Node: "node-3"}} },
+		},
+		"two nodes that take from the same counters have none of them": {
+			event: func(s *sample) { s.Changed(); s.SetSlice(sliceOf("far", "node-2", "node-3", 1, 3)) },
+			want:  func(*sample) []supply.Devices { return []supply.Devices{{Node: "node-3"}} },
+		},
+		"a rule taints one card": {
+			event: func(s *sample) { s.Changed(); s.SetTaintRule(sick("node-2", "gpu-3", "NoSchedule")) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(3, 3)}}}
+			},
+		},
+		"a rule without an effect taints nothing": {
+			event: func(s *sample) { s.Changed(); s.SetTaintRule(sick("node-2", "gpu-3", "None")) },
+			want:  func(*sample) []supply.Devices { return nil },
+		},
+		"a rule that is gone gives the card back": {
+			event: func(s *sample) {
+				s.SetTaintRule(sick("node-2", "gpu-3", "NoExecute"))
+				s.Changed()
+				s.DeleteTaintRule("sick")
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}}}
+			},
+		},
+		"a node that is gone has no rows": {
+			event: func(s *sample) { s.Changed(); s.DeleteNode("node-3") },
+			want:  func(*sample) []supply.Devices { return []supply.Devices{{Node: "node-3"}} },
+		},
+		"what nobody wants any more is not counted": {
+			event: func(s *sample) { s.Changed(); s.Drop(s.gpu) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2"}, {Node: "node-3", Rows: map[string]supply.Stock{s.mig: stock(2, 2)}}}
+			},
+		},
+		"what two want is counted until both don't": {
+			event: func(s *sample) {
+				s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("gpu", 3))})
+				s.Changed()
+				s.Drop(s.gpu)
+			},
+			want: func(*sample) []supply.Devices { return nil },
+		},
+		"a bound pod takes what its claim will have, until that is seen": {
+			event: func(s *sample) { s.Changed(); s.SetPod(podOn("node-2", exactly("gpu", 3))) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 1)}}}
+			},
+		},
+		"a claim that is seen is not taken twice": {
+			event: func(s *sample) {
+				s.SetPod(podOn("node-2", exactly("gpu", 3)))
+				s.Changed()
+				s.SetClaim(reserved(allocated("c", "node-2", "gpu-0", "gpu-1"), "pod"))
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 2)}}}
+			},
+		},
+		"a claim of another pod does not stand for it": {
+			event: func(s *sample) {
+				s.SetPod(podOn("node-2", exactly("gpu", 1)))
+				s.Changed()
+				s.SetClaim(reserved(allocated("c", "node-2", "gpu-0"), "other"))
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 2)}}}
+			},
+		},
+		"a pod that was given more than looks free may have all of it": {
+			event: func(s *sample) { s.Changed(); s.SetPod(podOn("node-2", exactly("gpu", 5))) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 0)}}}
+			},
+		},
+		"halves of a card are taken by who stands in, too": {
+			event: func(s *sample) { s.Changed(); s.SetPod(podOn(otherNode, exactly("mig", 1))) },
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-3", Rows: map[string]supply.Stock{s.gpu: stock(1, 0), s.mig: stock(2, 1)}}}
+			},
+		},
+		"a pod that is gone takes nothing": {
+			event: func(s *sample) {
+				s.SetPod(podOn("node-2", exactly("gpu", 1)))
+				s.Changed()
+				s.DeletePod("pod")
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}}}
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSample()
+			c.event(s)
+			if diff := cmp.Diff(c.want(s), s.Changed(), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("rows (-want +got):\n%s", diff)
+			}
+			if again := s.Changed(); len(again) > 0 {
+				t.Fatalf("told twice: %v", again)
+			}
+		})
+	}
+}
+
+func sick(pool, name string, effect resourceapi.DeviceTaintEffect) *resourceapi.DeviceTaintRule {
+	r := &resourceapi.DeviceTaintRule{}
+	r.Name = "sick"
+	r.Spec.DeviceSelector = &resourceapi.DeviceTaintSelector{Pool: &pool, Device: &name}
+	r.Spec.Taint = resourceapi.DeviceTaint{Key: "sick", Effect: effect}
+	return r
+}
+
+func podOn(node string, requests ...resourceapi.DeviceRequest) Pod {
+	return Pod{UID: "pod", Node: node, Claims: []resourceapi.ResourceClaimSpec{claimOf(requests...)}}
+}
+
+func reserved(c *resourceapi.ResourceClaim, pod types.UID) *resourceapi.ResourceClaim {
+	c.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "any", UID: pod}}
+	return c
+}
+
+// What the scheduler gives a pod up for on every node, it is held back for, and told
+// what it is.
+func TestAProblemOfOneNodeIsOneOfAll(t *testing.T) {
+	odd := func(s *sample) { s.SetSlice(sliceOf("odd", "node-3", "odd", 1, 1, resourceapi.Device{Name: "x"})) }
+	cases := map[string]struct {
+		event func(*sample)
+		ask   resourceapi.ResourceClaimSpec
+		want  string
+	}{
+		"a class that is not there": {func(*sample) {}, claimOf(exactly("none", 1)), `no DeviceClass "none"`},
+		"a class that reads what one device of one node does not have": {
+			func(s *sample) {
+				odd(s)
+				s.SetClass(class("loose", `device.attributes["gpu.example.com"].type == "gpu"`))
+			},
+			claimOf(exactly("loose", 1)), "selector 1 of DeviceClass loose fails on a device of driver gpu.example.com",
+		},
+		"all devices while a pool of another driver is incomplete": {
+			func(s *sample) {
+				l := sliceOf("half written", "node-3", "other", 1, 2)
+				l.Spec.Driver = "other.example.com"
+				s.SetSlice(l)
+			},
+			claimOf(all("gpu")), "currently being updated",
+		},
+		"all devices while nobody knows whose some are": {
+			func(s *sample) { s.SetSlice(sliceOf("far", "node-2", "node-3", 1, 3)) },
+			claimOf(all("gpu")), "can't be counted",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSample()
+			row, _ := s.Want([]resourceapi.ResourceClaimSpec{c.ask})
+			c.event(s)
+			for _, devices := range s.Changed() {
+				if free := devices.Rows[row].Free; free != 0 {
+					t.Errorf("%s: %d are free", devices.Node, free)
+				}
+			}
+			if got := s.Problem(row); !strings.Contains(got, c.want) {
+				t.Fatalf("problem %q, want one with %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A problem that is over gives the rows of all nodes back, though nothing happened on
+// most of them.
+func TestAProblemThatIsOverGivesRowsBack(t *testing.T) {
+	s := newSample()
+	s.SetClass(class("loose", `device.attributes["gpu.example.com"].type == "gpu"`))
+	s.SetSlice(sliceOf("odd", "node-3", "odd", 1, 1, resourceapi.Device{Name: "x"}))
+	row, _ := s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("loose", 1))})
+	s.Changed()
+	s.DeleteSlice("odd")
+	got := s.Changed()
+	if len(got) != 2 || got[0].Rows[row] != stock(4, 4) || got[1].Rows[row] != stock(1, 1) || s.Problem(row) != "" {
+		t.Fatalf("rows %+v, problem %q", got, s.Problem(row))
+	}
+}
+
+// A claim's name for its one request, and what it passes on to the driver, don't make
+// another row of it; a count makes another amount of the same row.
+func TestHowARowIsCalled(t *testing.T) {
+	s := New()
+	one, units := s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("gpu", 1))})
+	configured := claimOf(named("other", exactly("gpu", 3)))
+	configured.Devices.Config = []resourceapi.DeviceClaimConfiguration{{Requests: []string{"other"}}}
+	three, units3 := s.Want([]resourceapi.ResourceClaimSpec{configured})
+	if one != three || units != 1 || units3 != 3 || !strings.HasPrefix(one, SetPrefix) {
+		t.Fatalf("%d of %s and %d of %s", units, one, units3, three)
+	}
+	kit, units := s.Want([]resourceapi.ResourceClaimSpec{claimOf(all("gpu"))})
+	if units != 1 || !strings.HasPrefix(kit, KitPrefix) {
+		t.Fatalf("%d of %s", units, kit)
+	}
+}

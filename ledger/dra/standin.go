@@ -1,0 +1,94 @@
+package dra
+
+import (
+	"maps"
+	"slices"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pod is a bound pod with claims. Pods and claims are watched apart, so a pod may be
+// seen on its node before the claim that was allocated for it: then its promise is
+// gone, and its devices look free. Until an allocation of each of its claims is seen,
+// what the allocator would give it stands in for them.
+type Pod struct {
+	UID    types.UID
+	Node   string
+	Claims []resourceapi.ResourceClaimSpec
+}
+
+// SetPod is a new or changed bound pod with claims.
+func (s *State) SetPod(pod Pod) {
+	s.DeletePod(pod.UID)
+	s.pods[pod.UID] = pod
+	n := s.node(pod.Node)
+	n.pods[pod.UID] = true
+	s.dirty[n] = true
+}
+
+// DeletePod forgets one that is gone or terminal. Its claims hold what they have.
+func (s *State) DeletePod(uid types.UID) {
+	old, known := s.pods[uid]
+	if !known {
+		return
+	}
+	delete(s.pods, uid)
+	n := s.node(old.Node)
+	delete(n.pods, uid)
+	s.dirty[n] = true
+}
+
+// standIn takes for each pod whose claims are not all seen what the scheduler would
+// have given it, from the state as it is seen, in the order of their UIDs.
+func (s *State) standIn(n *node) {
+	n.virtual, n.standing = nil, nil
+	for _, uid := range slices.Sorted(maps.Keys(n.pods)) {
+		if pod := s.pods[uid]; s.reserved[uid] < len(pod.Claims) {
+			s.standInFor(n, pod)
+		}
+	}
+}
+
+func (s *State) standInFor(n *node, pod Pod) {
+	if n.virtual == nil {
+		n.virtual = map[*use]bool{}
+	}
+	v := s.viewOf(n)
+	var results []resourceapi.AllocationResult
+	if !v.doubtful {
+		at := s.siteOf(n, v, n.busy)
+		addShares(&at, n, v)
+		if found, err := s.allocate(at, claimsFor(pod.Claims)); err == nil {
+			results = found
+		}
+	}
+	if results == nil {
+		s.takeAny(n, v, pod)
+		return
+	}
+	n.standing = append(n.standing, results...)
+	for i := range results {
+		for j := range results[i].Devices.Results {
+			one := &results[i].Devices.Results[j]
+			if one.ShareID == nil && !deref(one.AdminAccess) {
+				n.virtual[s.pool(poolID{one.Driver, one.Pool}).use(one.Device)] = true
+			}
+		}
+	}
+}
+
+// takeAny takes all that the pod could have: it was given something that does not
+// look free to us, so nobody knows which devices it has.
+func (s *State) takeAny(n *node, v *view, pod Pod) {
+	w := newWant(pod.Claims)
+	w.resolve(s.allocator)
+	defer w.release()
+	for _, d := range v.devices {
+		for _, r := range w.requests {
+			if verdict := r.match.on(d.kind, s.expressions); verdict.yes || verdict.err != "" {
+				n.virtual[d.use] = true
+			}
+		}
+	}
+}
