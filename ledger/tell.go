@@ -159,7 +159,11 @@ func admitted(a *effect.Admit) string {
 	if asked := a.Job.PodSets[0].Count; set.Count < asked {
 		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
 	}
-	return fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
+	text := fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
+	if names := a.Job.PodSets[0].Place.Unverified; len(names) > 0 {
+		text += "; " + reason.Unverified(names)
+	}
+	return text
 }
 
 // flavorNames lists the flavors that a pod set got, each once.

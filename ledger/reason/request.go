@@ -1,6 +1,10 @@
 package reason
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // The constructors below are why a Job cannot be counted: each names the field,
 // the value that is wrong with it and what to write instead. All are
@@ -73,6 +77,11 @@ func UnsupportedClaims(name string) Reason {
 func ShareOfCard(key, value string) Reason {
 	return Reason{Code: UnknownResource, Message: fmt.Sprintf("spec.template.metadata.annotations[%s]: %q asks for a part of a card beside the resources, "+
 		"which can't be counted yet. Try: ask for the device as a resource of the container", key, value)}
+}
+
+// Unverified names what a Job asks of its nodes that is not checked before it starts.
+func Unverified(names []string) string {
+	return fmt.Sprintf("unverified before the start: %s; if its pods find no nodes, it is taken back", strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", "))
 }
 
 // Crowded is more of something than the API server's guards look at one by one.

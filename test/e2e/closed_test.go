@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -83,5 +85,27 @@ spec:
 	must(t, err)
 	if len(pods) != 2 {
 		t.Errorf("%d pods were made for 2: some were refused", len(pods))
+	}
+}
+
+// What is left to the scheduler is said when the Job waits, when it starts and while it runs.
+func TestWhatIsNotCheckedIsSaid(t *testing.T) {
+	ctx, s := sceneBy(t, "unverified", lending("unverified"), history.Rules{Limits: lendingLimits()})
+	const spread = "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}}]\n"
+	const says = "unverified before the start: topologySpreadConstraints"
+	for _, j := range []job{{name: "runs", queue: "red", pods: 2, gpus: 1, podSpec: spread}, {name: "waits", queue: "red", pods: 50, gpus: 1, podSpec: spread}} {
+		_, err := s.Apply(ctx, j.yaml())
+		must(t, err)
+	}
+	must(t, s.Running(ctx, "runs", 2))
+	must(t, s.Says(ctx, "waits", "NeverFits"))
+	for name, parts := range map[string][]string{"runs": {"Note      " + says, "; " + says}, "waits": {"Note      " + says}} {
+		must(t, s.Eventually(ctx, name+" says what is not checked", func(ctx context.Context) (bool, string) {
+			out, err := s.Explain(ctx, name)
+			if err == nil {
+				err = stories.Contains(out, parts...)
+			}
+			return err == nil, fmt.Sprint(err)
+		}))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/ledger/reason"
 )
 
 // Text prints explanations for people.
@@ -81,10 +82,22 @@ func (t Text) body(x report.JobExplanation) []line {
 	}
 	lines = append(lines, adviceLines(x)...)
 	lines = append(lines, t.events(x)...)
-	for _, what := range x.Unread {
+	for _, what := range append(unverified(x), x.Unread...) {
 		lines = append(lines, line{"Note", what})
 	}
 	return lines
+}
+
+// unverified tells what is left to the scheduler of a Job that runs or is to run.
+func unverified(x report.JobExplanation) []string {
+	var names []string
+	for _, ask := range x.Asks {
+		names = append(names, ask.Unverified...)
+	}
+	if len(names) == 0 || !x.Waits() && x.State != report.StateAdmitted {
+		return nil
+	}
+	return []string{reason.Unverified(names)}
 }
 
 func adviceLines(x report.JobExplanation) []line {

@@ -130,15 +130,24 @@ func asks(d *demand.Job, state string) []Ask {
 	if d.Reservation != nil && (state == StateAdmitted || state == StateComplete || state == StateFailed) {
 		list := make([]Ask, 0, len(d.Reservation.PodSets))
 		for _, set := range d.Reservation.PodSets {
-			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests})
+			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: unverified(d, set.Name)})
 		}
 		return list
 	}
 	list := make([]Ask, 0, len(d.PodSets))
 	for _, set := range d.PodSets {
-		list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests})
+		list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: set.Place.Unverified})
 	}
 	return list
+}
+
+func unverified(d *demand.Job, podSet string) []string {
+	for _, set := range d.PodSets {
+		if set.Name == podSet {
+			return set.Place.Unverified
+		}
+	}
+	return nil
 }
 
 // askedOf is what all pods together want of a resource.

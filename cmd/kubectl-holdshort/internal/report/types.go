@@ -177,6 +177,8 @@ type Ask struct {
 	PodSet   string        `json:"podSet"`
 	Pods     int64         `json:"pods"`
 	Requests resource.List `json:"requests"` // of one pod
+	// Unverified are its wishes about nodes that are not checked before it starts.
+	Unverified []string `json:"unverified,omitempty"`
 }
 
 // Advice is what would change the answer.
