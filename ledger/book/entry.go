@@ -248,7 +248,14 @@ func (e *Entry) NeverHadPods() bool {
 	if e.live > 0 || e.gone > 0 || e.placed {
 		return false
 	}
-	return e.fresh || e.observed == nil || e.observed.Active+e.observed.Terminating+e.observed.Ended == 0
+	if e.fresh || e.observed == nil {
+		return true
+	}
+	ended := e.observed.Ended
+	if r := e.observed.Reservation; r != nil {
+		ended, _ = r.EndedSince(e.observed)
+	}
+	return e.observed.Active+e.observed.Terminating+ended == 0
 }
 
 // Short is since when it has had fewer ready pods than it wants, after all were

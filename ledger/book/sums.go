@@ -42,7 +42,8 @@ func (e *Entry) witness() {
 	given := e.given()
 	ended := e.gone
 	if !e.fresh {
-		ended = max(ended, e.observed.Ended)
+		since, _ := e.observed.Reservation.EndedSince(e.observed)
+		ended = max(ended, since)
 	}
 	wanted := e.Wanted() // less than given once pods ended or the Job was made smaller
 	e.placed = e.placed || e.active >= wanted || e.active+ended >= given
@@ -72,7 +73,8 @@ func (b *Book) comesShort(e *Entry) {
 // isWhole: all that it wants are ready, or have been and ended well. Where others
 // come after those, that is one after the other, and nobody waits for anybody.
 func (e *Entry) isWhole() bool {
-	return e.readyPods >= e.Wanted() || e.readyPods+e.observed.Succeeded >= e.given()
+	_, well := e.observed.Reservation.EndedSince(e.observed)
+	return e.readyPods >= e.Wanted() || e.readyPods+well >= e.given()
 }
 
 // given is how many pods it was admitted with.

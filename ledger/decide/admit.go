@@ -16,7 +16,10 @@ const preferNodesMax = 100
 // admit makes the effect that lets a Job go with what it was assigned.
 func (p *planner) admit(it *item, a *assignment) {
 	it.state = admitted
-	reservation := demand.Reservation{UID: it.job.UID, Queue: it.line.name, Revision: p.Revision, Time: p.Now, MaxRuntimeSec: it.mayRun()}
+	reservation := demand.Reservation{
+		UID: it.job.UID, Queue: it.line.name, Revision: p.Revision, Time: p.Now, MaxRuntimeSec: it.mayRun(),
+		Ended: it.job.Ended, Succeeded: it.job.Succeeded,
+	}
 	admit := effect.Admit{Job: it.job}
 	var where []fit.Placed
 	for i := range a.sets {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -30,6 +31,17 @@ func running(w *world, change ...func(*demand.Job)) {
 		f(&j)
 	}
 	w.book.SetJob(&j)
+}
+
+// ranBefore is a Job of two pods that was admitted when two had ended already, and then
+// was seen for the first time, by another book.
+func ranBefore(w *world) {
+	w.node("n1", 8)
+	w.carryOut(w.planOf(w.job("a", 2, 1, func(j *demand.Job) { j.Ended, j.Succeeded = 2, 1 })))
+	j := w.book.Job("uid-a")
+	w.book = book.New()
+	w.node("n1", 8)
+	w.book.SetJob(j)
 }
 
 func unreserved(change ...func(*demand.Job)) func(*world) {
@@ -137,6 +149,13 @@ func TestTakeBack(t *testing.T) {
 			w.pod("1", "", "a", 1, unbound(start))
 			w.in.Since = start + 100*second
 		}, 150, map[string]string{}, 220},
+		{"pods that ended before it was admitted say nothing of those that come now", func(w *world) {
+			ranBefore(w)
+			w.pod("1", "n1", "a", 1)
+			w.pod("2", "", "a", 1, unbound(start))
+		}, 120, map[string]string{"a": "BackingOff: 1 pod found no node within 120 s"}, 0},
+		{"nor that any were made", ranBefore, 120,
+			map[string]string{"a": "BackingOff: no pod of it could be made within 120 s. Try: kubectl describe job (a ResourceQuota or an invalid template)"}, 0},
 		{"a hold by the owner takes a running Job back", func(w *world) {
 			running(w, func(j *demand.Job) { j.HeldByOwner = true })
 		}, 1, map[string]string{"a": "HeldByOwner: annotation holdshort.dev/hold is set. Try: remove it"}, 0},
@@ -220,6 +239,13 @@ func TestTakeBackWhatDoesNotRecover(t *testing.T) {
 			change(w, func(j *demand.Job) { j.Succeeded, j.Ended = 1, 1 })
 			w.pod("3", "n1", "a", 1)
 		}, 100, map[string]string{}, 0},
+		{"those that ended well before it was admitted do not", func(w *world) {
+			recovering(w, 60, func(j *demand.Job) {
+				r := *j.Reservation
+				r.Succeeded, r.Ended = 3, 3
+				j.Reservation, j.Succeeded, j.Ended = &r, 3, 3
+			})
+		}, 70, map[string]string{"a": "BackingOff: only 1 of 2 pods ready, and not all of them again within 60 s"}, 0},
 		{"while others end well it is given more time", func(w *world) {
 			recovering(w, 60)
 			w.book.DeletePod("pod-1")

@@ -18,6 +18,15 @@ type Reservation struct {
 	// MaxRuntimeSec is how long it may run in all, earlier admissions included; 0: no limit.
 	// What runs keeps to it, whatever becomes of the policy.
 	MaxRuntimeSec int64 `json:"maxRuntimeSeconds,omitempty"`
+	// Ended and Succeeded are its pods that had ended before, and of these well: what
+	// they did says nothing of those that come now.
+	Ended     int64 `json:"ended,omitempty"`
+	Succeeded int64 `json:"succeeded,omitempty"`
+}
+
+// EndedSince is how many pods of a Job ended since it was admitted, and of these well.
+func (r *Reservation) EndedSince(j *Job) (all, well int64) {
+	return max(0, j.Ended-r.Ended), max(0, j.Succeeded-r.Succeeded)
 }
 
 // ReservedPodSet is what one pod set was given.

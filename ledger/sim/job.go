@@ -16,8 +16,9 @@ type job struct {
 	is    *demand.Job // as it is written
 	left  []int64     // pods that each set has to complete
 	given []int64     // pods that each set may run at once
-	ended int64
-	pods  []*pod // that are there
+	ended int64       // pods that completed
+	lost  int64       // pods that failed
+	pods  []*pod      // that are there
 	waits reason.Reason
 	gone  bool // deleted; pods may be left
 }
@@ -95,7 +96,7 @@ func (r *run) write(j *job, change func(*demand.Job)) {
 	for i := range next.PodSets {
 		next.PodSets[i].Count = min(j.given[i], j.left[i])
 	}
-	next.Ended, next.Succeeded, next.Active, next.Terminating = j.ended, j.ended, 0, 0
+	next.Ended, next.Succeeded, next.Active, next.Terminating = j.ended+j.lost, j.ended, 0, 0
 	for _, p := range j.pods {
 		if p.is.Deleting {
 			next.Terminating++
@@ -225,6 +226,9 @@ func (r *run) loseNode(name string) {
 		j := r.jobs[uid]
 		for _, p := range slices.Clone(j.pods) {
 			if p.is.Node == name {
+				if j.is.Admitted() {
+					j.lost++ // those of one that is suspended are not counted
+				}
 				r.gone(p)
 			}
 		}
