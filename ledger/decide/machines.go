@@ -178,20 +178,25 @@ func (m *machines) spares(c *chosen) bool {
 	return true
 }
 
-// lack says why the machines of the flavors chosen won't do, nil if they will.
+// lack says why the machines of the flavors chosen won't do, nil if they will. A pod
+// set that never has machines keeps the others from starting as well.
 func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
 	if m.allow(sets) {
 		return nil
 	}
 	var r reason.Reason
+	found := false
 	for i := range sets {
 		s := &sets[i]
 		if !s.machines.verified {
 			continue
 		}
-		r = m.lackOf(flavor, optionSet{s.machines.shape, s.count, s.machines.node})
-		if m.room.Slots(s.machines.shape) < s.count {
-			break // this one alone is too much
+		one := m.lackOf(flavor, optionSet{s.machines.shape, s.count, s.machines.node})
+		if one.Code == reason.NeverFits {
+			return &one
+		}
+		if !found {
+			r, found = one, m.room.Slots(s.machines.shape) < s.count // this one alone is too much
 		}
 	}
 	return &r
