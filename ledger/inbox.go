@@ -28,6 +28,7 @@ type inbox struct {
 // batch is what changed; a nil value means the object is gone.
 type batch struct {
 	jobs            map[types.UID]*batchv1.Job
+	last            map[types.UID]*batchv1.Job // what Jobs were when they went
 	pods            map[types.UID]podChange
 	nodes           map[string]*corev1.Node
 	namespaces      map[string]*corev1.Namespace
@@ -64,6 +65,7 @@ func newInbox() *inbox {
 func newBatch() batch {
 	return batch{
 		jobs:            map[types.UID]*batchv1.Job{},
+		last:            map[types.UID]*batchv1.Job{},
 		pods:            map[types.UID]podChange{},
 		nodes:           map[string]*corev1.Node{},
 		namespaces:      map[string]*corev1.Namespace{},

@@ -62,6 +62,9 @@ func TestAJobThatIsDeletedWhileItIsWrittenLeavesNothing(t *testing.T) {
 	b.step()
 	b.create("next", 4)
 	b.step()
+	b.wantAdmitted(map[string]bool{"next": false}) // it may have been written, and its pods are being made
+	b.now = b.now.Add(10 * time.Second)
+	b.step()
 	b.wantAdmitted(map[string]bool{"next": true})
 }
 
@@ -84,6 +87,7 @@ func TestWhatTheAPIServerRefusesIsNotTriedAgainAtOnceAndHoldsNobodyUp(t *testing
 	}
 	b.wantAdmitted(map[string]bool{"refused": false, "next": true})
 
+	b.begin("next")
 	next, _ := b.get("next")
 	if err := b.store.Delete(t.Context(), next); err != nil {
 		t.Fatal(err)
@@ -340,6 +344,7 @@ func TestWhatCannotBeWrittenOnAJobIsNotTriedAgainAndAgain(t *testing.T) {
 	b.now = b.now.Add(refusedPause)
 	b.stepsWithPatches(2, patches)
 	b.answer = nil
+	b.begin("first")
 	first, _ := b.get("first")
 	if err := b.store.Delete(t.Context(), first); err != nil {
 		t.Fatal(err)

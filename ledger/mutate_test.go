@@ -138,6 +138,8 @@ func TestAPolicyThatChangesWhileAJobWaitsWritesTheNewAndOneThatRunsIsLeftAlone(t
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the running Job was written to (-before +after):\n%s", diff)
 	}
+	b.begin("runs")
+	after, _ = b.get("runs")
 	if err := b.store.Delete(t.Context(), after); err != nil {
 		t.Fatal(err)
 	}

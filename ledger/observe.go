@@ -90,7 +90,7 @@ func (l *Loop) observe(b batch) {
 	l.observeWorld(b)
 	for uid, job := range b.jobs {
 		if job == nil {
-			l.dropJob(uid)
+			l.dropJob(uid, b.last[uid])
 		} else {
 			l.observeJob(job)
 		}
@@ -188,10 +188,14 @@ func (l *Loop) take(t *tracked, job *batchv1.Job, mutated *demand.Mutated) {
 	l.book.SetJob(t.job)
 }
 
-func (l *Loop) dropJob(uid types.UID) {
+// dropJob takes a Job away. What it was at last tells which pods of it may still come.
+func (l *Loop) dropJob(uid types.UID, last *batchv1.Job) {
 	t := l.jobs[uid]
 	if t == nil {
 		return
+	}
+	if last != nil {
+		l.observeJob(last)
 	}
 	delete(l.jobs, uid)
 	delete(l.refused, uid)

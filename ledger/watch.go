@@ -136,10 +136,11 @@ func marker[T client.Object](in *inbox, set func(*batch, string, T)) func(client
 
 func (l *Loop) markJob(obj client.Object, gone bool) {
 	job, uid := obj.(*batchv1.Job), obj.GetUID()
-	if gone {
-		job = nil
-	}
-	l.inbox.put(func(b *batch) { b.jobs[uid] = job })
+	l.inbox.put(func(b *batch) {
+		if b.jobs[uid] = job; gone {
+			b.jobs[uid], b.last[uid] = nil, job
+		}
+	})
 }
 
 func (l *Loop) markPod(obj client.Object, gone bool) {

@@ -117,13 +117,25 @@ func (b *bench) create(name string, gpus int32) {
 // watch delivers the newest state of a Job, as an informer would.
 func (b *bench) watch(name string) {
 	job, found := b.get(name)
-	b.inbox.put(func(batch *batch) {
-		if found {
-			batch.jobs[job.UID] = job
-		} else {
-			batch.jobs[types.UID("uid-"+name)] = nil
-		}
-	})
+	if !found {
+		job = b.last(types.UID("uid-" + name))
+	}
+	if job != nil {
+		b.markJob(job, !found)
+	}
+}
+
+// last is what a Job was when it was last delivered.
+func (b *bench) last(uid types.UID) *batchv1.Job {
+	b.inbox.mu.Lock()
+	defer b.inbox.mu.Unlock()
+	if job := b.inbox.next.jobs[uid]; job != nil {
+		return job
+	}
+	if t := b.jobs[uid]; t != nil {
+		return t.raw
+	}
+	return nil
 }
 
 // begin has the Job controller say that it has begun a Job.

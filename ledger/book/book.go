@@ -33,6 +33,7 @@ type Book struct {
 	now      int64    // as of the last Tick
 	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
 	lost     []*Entry // that came short of pods since then
+	cuts     []*Entry // that were deleted, as they were
 	journal  journal
 	key      []byte   // scratch
 	names    []string // scratch
@@ -69,6 +70,9 @@ func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
 func (b *Book) SetJob(j *demand.Job) {
 	e := b.entry(j.UID)
 	e.observed = j
+	if j.Deleting {
+		b.cut(e)
+	}
 	if made := j.Preempted; made != nil && b.startedSince(made) {
 		e.served = made.Time
 	}
@@ -85,6 +89,7 @@ func (b *Book) SetJob(j *demand.Job) {
 // stays charged until they are gone.
 func (b *Book) DeleteJob(uid string) {
 	if e := b.entries[uid]; e != nil {
+		b.cut(e)
 		assumed := e.assumed
 		e.observed, e.assumed, e.evicted, e.stopping = nil, nil, nil, false
 		b.reform(e)
@@ -187,8 +192,10 @@ func (b *Book) entry(uid string) *Entry {
 }
 
 func (b *Book) dropEmpty(e *Entry) {
-	if !e.orphans && e.observed == nil && e.assumed == nil && e.live == 0 {
+	if !e.orphans && e.observed == nil && e.assumed == nil && e.live == 0 && !e.isCut() {
 		b.unform(e)
+		b.letSets(e.parted)
+		e.parted = nil
 		b.journal.entries.add(e)
 		delete(b.entries, e.uid)
 	}

@@ -32,6 +32,7 @@ func reservation() *demand.Reservation {
 
 func admitted(j *demand.Job)  { j.Suspended, j.Reservation = false, reservation() }
 func suspended(j *demand.Job) { j.Suspended = true }
+func begun(j *demand.Job)     { j.Started = true }
 func dropped(j *demand.Job)   { j.Reservation = nil }
 func finished(j *demand.Job)  { j.Finished = true }
 func leaving(j *demand.Job)   { j.Deleting = true }
@@ -161,10 +162,11 @@ func TestCharges(t *testing.T) {
 			b.SetJob(job(has(4, 0)))
 			b.SetJob(job(admitted, wants(2)))
 		}, 2, 2, 0},
-		{"or goes", func(b *book.Book) {
+		{"or was gone for a while", func(b *book.Book) {
 			b.SetJob(job(admitted, has(4, 0)))
 			b.SetJob(job(has(4, 0)))
 			b.DeleteJob("j")
+			b.Tick(later)
 		}, 0, 0, 0},
 		{"pods that don't say are charged to nobody for what is written on a finished Job", func(b *book.Book) {
 			b.SetJob(job(admitted, finished))
@@ -193,11 +195,41 @@ func TestCharges(t *testing.T) {
 			b.SetJob(job(leaving))
 		}, 0, 0, 0},
 		{"when the Job is gone its pods stay charged, those that no node has yet too", func(b *book.Book) {
-			b.SetJob(job(admitted))
+			b.SetJob(job(admitted, begun))
 			b.SetPod(pod("1", "n"))
 			b.SetPod(pod("2", ""))
 			b.DeleteJob("j")
 		}, 2, 0, 1},
+		{"deleted before the Job controller has begun it, it may still get all of them", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			b.SetPod(pod("1", "n"))
+			b.DeleteJob("j")
+		}, 4, 3, 0},
+		{"also while the object is there", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			b.SetJob(job(admitted, leaving))
+			b.SetPod(pod("1", "n"))
+			b.DeleteJob("j")
+		}, 4, 3, 0},
+		{"once it has, as many as it says", func(b *book.Book) {
+			b.SetJob(job(admitted, begun, has(3, 0)))
+			b.SetPod(pod("1", "n"))
+			b.DeleteJob("j")
+		}, 3, 2, 0},
+		{"those that were seen are not waited for again", func(b *book.Book) {
+			b.SetJob(job(admitted))
+			for _, name := range []string{"1", "2", "3", "4"} {
+				b.DeleteJob("j")
+				b.SetPod(pod(name, "n"))
+			}
+			b.DeletePod("1")
+		}, 3, 0, 0},
+		{"nor is anybody for long", func(b *book.Book) {
+			b.Tick(later)
+			b.SetJob(job(admitted))
+			b.DeleteJob("j")
+			b.Tick(b.Tick(later + 1))
+		}, 0, 0, 0},
 		{"so do pods that were orphaned", func(b *book.Book) {
 			b.SetPod(pod("1", "n", orphan))
 			b.SetPod(pod("2", "", orphan))
@@ -230,6 +262,7 @@ func TestCharges(t *testing.T) {
 			b.SetJob(job())
 			b.Assume(job(), *reservation())
 			b.DeleteJob("j")
+			b.Tick(later)
 		}, 0, 0, 0},
 		{"what one Job may run is held at what still adds up", func(b *book.Book) {
 			r := reservation()

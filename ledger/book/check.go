@@ -106,7 +106,7 @@ func (b *Book) addUp() sums {
 func (e *Entry) without() *Entry {
 	return &Entry{
 		uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, stopping: e.stopping,
-		sets: e.sets, parted: e.parted, seen: e.seen,
+		sets: e.sets, parted: e.parted, cut: e.cut, seen: e.seen,
 	}
 }
 

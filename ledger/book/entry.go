@@ -21,8 +21,10 @@ type Entry struct {
 
 	form *Form // what a queued Job asks for
 	sets []set // what an admitted one was given
-	// parted is what one had that was taken back: for pods of it that are not seen yet.
+	// parted is what one had that was taken back or deleted: for pods of it that are not
+	// seen yet.
 	parted []set
+	cut    cut // it is being deleted, or was
 
 	groups    []group // its pods, by whom they say to charge
 	unbound   []*pod

@@ -110,15 +110,19 @@ func (b *Book) startedSince(made *demand.Preempted) bool {
 	return back != nil && back.Time > made.Time
 }
 
-// part keeps what a Job had that waits again, and gives it up once it does not.
+// part keeps what a Job had that waits again, or is deleted before its pods were seen,
+// and gives it up once that is over.
 func (b *Book) part(e *Entry) {
-	back := e.isQueued() && e.reservation() == nil
-	if back && !e.isAdmitted() {
-		return // it waits as before
+	if e.cut != (cut{}) && !e.isCut() {
+		e.cut = cut{} // they have all been seen
+	}
+	keeps := e.isQueued() && e.reservation() == nil || e.isCut()
+	if keeps && !e.isAdmitted() {
+		return // it is as before
 	}
 	b.letSets(e.parted)
 	e.parted = nil
-	if back {
+	if keeps {
 		e.parted, e.sets = e.sets, nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -185,10 +186,16 @@ func (b *Book) Tick(now int64) int64 {
 		}
 	}
 	b.lost = nil
+	return demand.Shorter(b.endCuts(), b.endUnheard())
+}
+
+// endUnheard has pods be nobody's rivals that no scheduler has said a word of for long.
+// It returns when that is so of the next one, or 0.
+func (b *Book) endUnheard() int64 {
 	for len(b.unheard) > 0 {
 		first := b.unheard[0]
 		p := b.pods[first]
-		if p != nil && p.unheard() && p.unheardTill > now {
+		if p != nil && p.unheard() && p.unheardTill > b.now {
 			return p.unheardTill
 		}
 		b.unheard = b.unheard[1:]

@@ -139,6 +139,8 @@ func (b *Book) chargesOf(e *Entry) []charge {
 func (e *Entry) unseen() int64 {
 	j := e.observed
 	switch {
+	case e.isCut():
+		return e.cut.pods - e.seen
 	case j == nil, j.Deleting:
 		return 0
 	case j.Finished:
@@ -155,7 +157,7 @@ func (e *Entry) eachUnseen(f func(key quota.Key, amount int64)) {
 	unseen := e.unseen()
 	switch {
 	case unseen == 0:
-	case !e.observed.Finished:
+	case e.observed == nil || !e.observed.Finished:
 		if len(e.parted) > 0 {
 			for _, c := range e.parted[0].cells {
 				f(c.key, min(resource.Mul(c.n, unseen), ChargeMax))

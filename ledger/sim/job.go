@@ -80,9 +80,9 @@ func (r *run) delete(uid string) {
 	if j == nil || j.gone {
 		return
 	}
-	j.gone = true
 	r.record(Record{Kind: Deleted, UID: uid})
 	r.write(j, func(is *demand.Job) { is.Deleting = true })
+	j.gone = true
 	delete(r.verdicts, uid)
 	delete(r.busy, uid)
 	r.book.DeleteJob(uid)
