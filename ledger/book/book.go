@@ -19,6 +19,8 @@ type Book struct {
 	entries  map[string]*Entry
 	orphans  *Entry // pods that are charged and have no Job to ask
 	pods     map[string]*pod
+	who      map[string]who // of all pods
+	aparts   []demand.Apart // that are known, as they came
 	tags     map[string]*tag
 	usage    map[quota.Key]resource.Wide
 	promises map[promiseKey]int64
@@ -50,7 +52,7 @@ func New() *Book {
 		nodes:   fit.New(),
 		skip:    map[string]bool{},
 		entries: map[string]*Entry{}, orphans: &Entry{orphans: true},
-		pods: map[string]*pod{}, tags: map[string]*tag{},
+		pods: map[string]*pod{}, who: map[string]who{}, tags: map[string]*tag{},
 		usage:    map[quota.Key]resource.Wide{},
 		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
 		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
@@ -68,6 +70,9 @@ func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
 // SetJob brings in a Job, new or changed. The caller sees to it that an older
 // object never follows a newer one.
 func (b *Book) SetJob(j *demand.Job) {
+	for i := range j.PodSets {
+		b.learn(j.PodSets[i].Place.Apart)
+	}
 	e := b.entry(j.UID)
 	e.observed = j
 	if j.Deleting {

@@ -112,7 +112,7 @@ func (e *Entry) without() *Entry {
 
 func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {
 	if p.node != "" {
-		b.nodes.Each(p.req, func(name string, n int64) { s.add(n, "held", p.node, name) })
+		b.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.node, name) })
 	}
 	e := groups[p.entry]
 	if p.rival && (e == nil || !e.isAdmitted()) {

@@ -304,7 +304,7 @@ func (e *Entry) Subject() *demand.Job {
 // EachBound calls f for every pod that is on a node, in no order.
 func (e *Entry) EachBound(f func(node string, holds *fit.Vector)) {
 	for p := range e.bound {
-		f(p.node, p.req)
+		f(p.node, p.holds)
 	}
 }
 

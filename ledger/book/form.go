@@ -171,7 +171,7 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 		s := set{count: given.Count, flavor: given.FlavorOf("pods")}
 		place := demand.Place{}
 		if asked := podSet(job, given.Name, i); asked != nil {
-			s.count, place = asked.Count, asked.Place
+			s.count, place = asked.Count, b.placedSet(job, asked).Place
 			if e.assumed != nil {
 				s.count = min(s.count, given.Count) // maybe fewer than all; what is observed runs by its own parallelism
 			}
@@ -217,7 +217,7 @@ func (b *Book) formOf(j *demand.Job) *Form {
 	f := &Form{Sets: make([]FormSet, len(j.PodSets))}
 	var more []byte
 	for i := range j.PodSets {
-		ps := &j.PodSets[i]
+		ps := b.placedSet(j, &j.PodSets[i])
 		f.Sets[i] = FormSet{
 			Set:   ps,
 			Shape: b.nodes.Keep(b.nodes.Shape(ps.Place, ps.Requests, b.isIgnored)),

@@ -13,8 +13,9 @@ import (
 // pod is what the book keeps of a pod: pointers to what it shares with others.
 // Comparable, so that an update which changes nothing is seen at once.
 type pod struct {
-	entry *Entry // of its Job; nil if nobody is charged for it
-	req   *fit.Vector
+	entry *Entry      // of its Job; nil if nobody is charged for it
+	req   *fit.Vector // what it is charged for
+	holds *fit.Vector // what its node has less
 	tag   *tag
 	node  string
 	shape *fit.Shape // where it may land; nil once it is bound
@@ -52,6 +53,8 @@ type tag struct {
 
 // SetPod brings in a pod that is not terminal, new or changed.
 func (b *Book) SetPod(p *supply.Pod) {
+	b.learn(p.Place.Apart)
+	b.who[p.UID] = who{p.Namespace, p.Labels}
 	now, was := b.read(p), b.pods[p.UID]
 	if was != nil && *was == now {
 		b.discard(&now)
@@ -85,6 +88,7 @@ func (b *Book) DeletePod(uid string) {
 		return
 	}
 	delete(b.pods, uid)
+	delete(b.who, uid)
 	b.count(p, -1)
 	if p.entry != nil && p.node != "" {
 		p.entry.gone++
@@ -103,8 +107,9 @@ func (b *Book) left(e *Entry) {
 
 // read makes the facts of a pod; discard gives back what they refer to.
 func (b *Book) read(p *supply.Pod) pod {
+	place := b.placed(who{p.Namespace, p.Labels}, p.Place)
 	facts := pod{
-		req: b.nodes.Vector(p.Requests), node: p.Node,
+		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(p.Requests, place.Once), node: p.Node,
 		deleting: p.Deleting, deletingSince: p.DeletingSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
@@ -117,7 +122,7 @@ func (b *Book) read(p *supply.Pod) pod {
 		facts.entry = b.orphans
 	}
 	if p.Node == "" {
-		facts.shape = b.nodes.Keep(b.nodes.Shape(p.Place, p.Requests, b.isIgnored))
+		facts.shape = b.nodes.Keep(b.nodes.Shape(place, p.Requests, b.isIgnored))
 		facts.unschedulable = p.UnschedulableSince
 		// The scheduler found no node for it, for a reason that is not counted
 		// here: it would hold room for good that it can't use.
@@ -133,6 +138,7 @@ func (b *Book) read(p *supply.Pod) pod {
 
 func (b *Book) discard(p *pod) {
 	b.nodes.Drop(p.req)
+	b.nodes.Drop(p.holds)
 	if p.shape != nil {
 		b.nodes.Let(p.shape)
 	}
@@ -147,9 +153,9 @@ func (b *Book) discard(p *pod) {
 func (b *Book) count(p *pod, sign int64) {
 	if p.node != "" {
 		if sign > 0 {
-			b.nodes.Hold(p.node, p.req)
+			b.nodes.Hold(p.node, p.holds)
 		} else {
-			b.nodes.Free(p.node, p.req)
+			b.nodes.Free(p.node, p.holds)
 		}
 	}
 	e := p.entry

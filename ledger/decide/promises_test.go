@@ -112,11 +112,13 @@ func TestPromises(t *testing.T) {
 			many(w)
 			w.node("n1", 4)
 			w.node("n2", 4)
-			alone := func(j *demand.Job) { j.PodSets[0].Place.PerNode = 1 }
+			alone := func(j *demand.Job) {
+				j.PodSets[0].Place.Once = resource.List{resource.Port("TCP", "80"): resource.Whole}
+			}
 			w.job("a", 2, 1, alone)
 			w.job("b", 1, 1, alone)
 		}, []string{"a"}, map[string]string{
-			"b": "WaitingForMachines: 1 nvidia.com/gpu asked, 8 free on the machines of gpu; waits until others are placed there (2 pods)",
+			"b": "WaitingForMachines: 1 host port 80/TCP asked, 2 free on the machines of gpu; waits until others are placed there (2 pods)",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ type PodSet struct {
 	// resource.Pods. Zero amounts are left out.
 	Requests resource.List
 	Place    Place
+	Labels   map[string]string // by which other pods keep away from these
 }
 
 // Place says on which nodes a pod may run.
@@ -24,8 +25,16 @@ type Place struct {
 	// empty (non-nil) list matches nothing.
 	Affinity    []NodeTerm
 	Tolerations []policies.Toleration
-	// PerNode is how many pods of the set one node can take whatever its
-	// resources (host ports, anti-affinity to itself); 0 means no limit.
+	// Once is what it takes of things that a node has once, such as a port: name →
+	// resource.Whole of it, or 1. Never charged. Clear are those of which nobody
+	// else there may have any.
+	Once  resource.List
+	Clear []string
+	// Apart are the pods that it keeps away from. The book makes Once and Clear of
+	// them, by all that is known of others.
+	Apart []Apart
+	// PerNode is how many pods of the set one node takes, whatever there is; 0
+	// means no limit.
 	PerNode int64
 	// Unverified names constraints that the ledger does not check (pod
 	// affinity, topology spread, unbound volumes); such a workload is admitted

@@ -104,7 +104,7 @@ func TestSlots(t *testing.T) {
 		{"so do the pods", demand.Place{}, resource.List{"pods": 1}, 10 + 10},
 		{"what no node has gives none", demand.Place{}, resource.List{"pods": 1, "example.com/fpga": 1}, 0},
 		{"unless it is ignored", demand.Place{}, resource.List{"pods": 1, gpu: 8, "ignored.example/x": 1}, 1},
-		{"at most so many on a node", demand.Place{PerNode: 1}, resource.List{"pods": 1, gpu: 1}, 2},
+		{"at most so many on a node", demand.Place{Once: resource.List{resource.Port("TCP", "80"): resource.Whole}}, resource.List{"pods": 1, gpu: 1}, 2},
 		{"more than can be counted never fits", demand.Place{}, resource.List{"pods": 1, gpu: 1 << 62}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestSlotsCatchUpWithEveryChange(t *testing.T) {
 		nodes, now := fit.New(), map[string]*supply.Node{}
 		held := map[string][]resource.List{}
 		asks := []resource.List{{"pods": 1, gpu: 1}, {"pods": 1, gpu: 2, "cpu": 1500}, {"pods": 1, "b.example/x": 1}}
-		places := []demand.Place{{}, {NodeSelector: map[string]string{"zone": "b"}}, {PerNode: 1}}
+		places := []demand.Place{{}, {NodeSelector: map[string]string{"zone": "b"}}, {Once: resource.List{resource.Port("TCP", "80"): resource.Whole}}}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			name := fmt.Sprint("n", rapid.IntRange(0, 4).Draw(t, "node"))
 			switch rapid.IntRange(0, 4).Draw(t, "step") {

@@ -24,7 +24,7 @@ func (r *Room) Place(s *Shape, pods int64) ([]Placed, bool) {
 		placed = append(placed, Placed{r.nodes.rows[i].name, n})
 		r.take(s, i, n)
 		left -= n
-		if s.place.PerNode > 0 {
+		if s.perNode > 0 {
 			t.total -= t.rows[i]
 			t.rows[i] = 0 // the gang has had its share of this node
 			continue

@@ -1,6 +1,10 @@
 package fit
 
-import "github.com/holdshort/holdshort/ledger/resource"
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/resource"
+)
 
 // Promise is pods of one shape that will appear and land where they like.
 type Promise struct {
@@ -65,14 +69,17 @@ func (u *survey) scarce(s *Shape, others []Promise) []bool {
 }
 
 func loss(t, s *Shape, scarce []bool, largest int64) int64 {
+	if slices.ContainsFunc(s.clear, func(res int32) bool { return t.amount(res) > 0 }) {
+		return largest // wherever t lands, s may not
+	}
 	most := int64(0)
 	for k, a := range s.req {
 		if n := t.amount(a.res); scarce[k] && n > 0 {
 			most = max(most, (n-1)/a.n+1)
 		}
 	}
-	if s.place.PerNode > 0 {
-		most = max(1, min(most, s.place.PerNode))
+	if s.perNode > 0 {
+		most = max(1, min(most, s.perNode))
 	}
 	return min(most, largest)
 }
@@ -95,8 +102,12 @@ func Overlap(a, b *Shape) bool {
 
 // Request is what one pod of the shape asks of a resource.
 func (r *Room) Request(s *Shape, name string) int64 {
-	if res, ok := r.nodes.index[name]; ok {
-		return s.amount(res)
+	res, ok := r.nodes.index[name]
+	switch {
+	case !ok:
+		return 0
+	case resource.IsOnce(name):
+		return min(1, s.amount(res))
 	}
-	return 0
+	return s.amount(res)
 }

@@ -32,6 +32,9 @@ func sameClass(a, b *supply.Node) bool {
 // part for itself for good; there the capacity says something only while
 // nothing at all can be given.
 func gives(node *supply.Node, name string) (now, atBest int64) {
+	if resource.IsOnce(name) {
+		return resource.Whole, resource.Whole
+	}
 	now = countable(node.Allocatable[name])
 	if now > 0 && !resource.IsDevice(name) {
 		return now, now

@@ -19,6 +19,7 @@ const slotsMax = int64(1) << 31
 type Nodes struct {
 	resources []string         // by index
 	index     map[string]int32 // of resources
+	onces     int              // of these, things that a node has once
 	rows      []row
 	byName    map[string]int32
 	spare     []int32 // rows that can be used again
@@ -218,6 +219,9 @@ func (n *Nodes) resource(name string) int32 {
 	if len(n.resources) > n.stride {
 		n.widen(2 * n.stride)
 	}
+	if resource.IsOnce(name) {
+		n.everywhere(i)
+	}
 	return i
 }
 
@@ -233,8 +237,11 @@ func (n *Nodes) widen(stride int) {
 	n.stride = stride
 }
 
-// Resources is every resource that a node or pod has named, sorted.
-func (n *Nodes) Resources() []string { return slices.Sorted(slices.Values(n.resources)) }
+// Resources is every resource that a node or pod has named, sorted, without what
+// a node has once.
+func (n *Nodes) Resources() []string {
+	return slices.DeleteFunc(slices.Sorted(slices.Values(n.resources)), resource.IsOnce)
+}
 
 // Versions change with what nodes are and have, and with what is free on them.
 func (n *Nodes) Versions() (have, free uint64) { return n.changes, n.room.now() }

@@ -1,6 +1,10 @@
 package fit
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/resource"
+)
 
 // Room is free amounts on the nodes: those of right now, or a copy in which
 // somebody tries things out.
@@ -123,10 +127,15 @@ func (r *Room) count(s *Shape, i int32) int64 {
 		return 0
 	}
 	most := slotsMax
-	if s.place.PerNode > 0 {
-		most = min(most, s.place.PerNode)
+	if s.perNode > 0 {
+		most = min(most, s.perNode)
 	}
 	free := r.free[int(i)*r.nodes.stride:]
+	for _, res := range s.clear {
+		if free[res] < resource.Whole {
+			return 0
+		}
+	}
 	for _, a := range s.req {
 		if most = min(most, free[a.res]/a.n); most == 0 {
 			return 0

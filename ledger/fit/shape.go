@@ -32,6 +32,17 @@ func (n *Nodes) Each(v *Vector, f func(name string, amount int64)) {
 // Vector returns the one vector of a list, to be given back by Drop.
 func (n *Nodes) Vector(list resource.List) *Vector {
 	n.scratch = n.amounts(n.scratch[:0], list, nil)
+	return n.vector()
+}
+
+// Holding returns the vector of what a node has less by a pod: a list, and what it
+// takes of things that there are once.
+func (n *Nodes) Holding(list, once resource.List) *Vector {
+	n.scratch, _ = n.once(n.amounts(n.scratch[:0], list, nil), once)
+	return n.vector()
+}
+
+func (n *Nodes) vector() *Vector {
 	n.key = n.key[:0]
 	for _, a := range n.scratch {
 		n.key = binary.AppendVarint(binary.AppendVarint(n.key, int64(a.res)), a.n)
@@ -58,6 +69,10 @@ func (n *Nodes) amounts(amounts []amount, list resource.List, ignored func(strin
 			amounts = append(amounts, amount{n.resource(name), min(value, amountMax)})
 		}
 	}
+	return inOrder(amounts)
+}
+
+func inOrder(amounts []amount) []amount {
 	slices.SortFunc(amounts, func(a, b amount) int { return int(a.res - b.res) })
 	return amounts
 }
@@ -69,6 +84,8 @@ type Shape struct {
 	key     string
 	place   demand.Place
 	req     []amount // by resource index
+	clear   []int32  // things that a node has once and of which nobody else may have any
+	perNode int64    // most on one node, whatever there is; 0: no limit
 	refs    int
 	used    uint64
 	classes []uint32 // the class of each row when it was last judged
@@ -88,7 +105,12 @@ func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(strin
 	n.key = appendShape(n.key[:0], place, list, ignored)
 	s := n.shapes[string(n.key)]
 	if s == nil {
-		s = &Shape{nodes: n, key: string(n.key), place: place, req: n.amounts(nil, list, ignored)}
+		s = &Shape{nodes: n, key: string(n.key), place: place}
+		s.req, s.perNode = n.once(n.amounts(nil, list, ignored), place.Once)
+		if place.PerNode > 0 {
+			s.perNode = place.PerNode
+		}
+		s.clear = n.clear(place.Clear)
 		n.shapes[s.key] = s
 	}
 	s.used = n.uses
@@ -126,6 +148,12 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 		if list[name] > 0 && (ignored == nil || !ignored(name)) {
 			b = binary.AppendVarint(appendText(b, name), list[name])
 		}
+	}
+	for _, name := range place.Once.Names() {
+		b = binary.AppendVarint(appendText(b, name), place.Once[name])
+	}
+	for _, name := range place.Clear {
+		b = appendText(b, name)
 	}
 	b = binary.AppendVarint(append(b, 0xff), place.PerNode)
 	b = appendLabels(b, place.NodeSelector)

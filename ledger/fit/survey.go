@@ -88,6 +88,9 @@ func (r *Room) Short(s *Shape, pods int64) Shortage {
 			Resource: r.nodes.resources[a.res], Need: resource.Mul(a.n, pods),
 			Free: l.free, Nodes: l.nodes, Largest: l.largest,
 		}
+		if resource.IsOnce(sh.Resource) { // there is one on a node, or none
+			sh.Need, sh.Free, sh.Largest = pods, l.fits, min(1, l.largest/a.n)
+		}
 		sh.Total = sh.Free < sh.Need
 		if k == 0 || worse(sh, worst, l.fits, worstFits) {
 			worst, worstFits = sh, l.fits

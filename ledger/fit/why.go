@@ -81,8 +81,8 @@ func passing(t policies.Taint) bool { return strings.HasPrefix(t.Key, "node.kube
 
 func (n *Nodes) slotsOf(s *Shape, free []int64) int64 {
 	most := slotsMax
-	if s.place.PerNode > 0 {
-		most = s.place.PerNode
+	if s.perNode > 0 {
+		most = s.perNode
 	}
 	for _, a := range s.req {
 		most = min(most, free[a.res]/a.n)

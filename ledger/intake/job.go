@@ -114,6 +114,7 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		MinCount: least(job, count),
 		Requests: perPod,
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
+		Labels:   job.Spec.Template.Labels,
 	}
 	if problem == nil {
 		problem = uncountableTotal(perPod, peak(job))

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/policies"
@@ -18,12 +17,9 @@ func place(spec *corev1.PodSpec, own siblings) demand.Place {
 		NodeSelector: spec.NodeSelector,
 		Affinity:     required(spec),
 		Tolerations:  tolerations(spec.Tolerations),
+		Once:         hostPorts(spec),
 	}
 	unverified := set{}
-	if hostPorts(spec) {
-		p.PerNode = 1
-		unverified.add("hostPort")
-	}
 	if len(spec.ResourceClaims) > 0 {
 		unverified.add("resourceClaims")
 	}
@@ -120,58 +116,6 @@ func sameToleration(a, b policies.Toleration) bool {
 	}
 	a.TolerationSeconds, b.TolerationSeconds = nil, nil
 	return same && a == b
-}
-
-// hostPorts tells whether a pod takes a port of its node for as long as it
-// runs, so that a node takes only one such pod.
-func hostPorts(spec *corev1.PodSpec) bool {
-	takes := func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
-			return p.HostPort > 0 || (spec.HostNetwork && p.ContainerPort > 0)
-		})
-	}
-	sidecar := func(c corev1.Container) bool {
-		return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways && takes(c)
-	}
-	return slices.ContainsFunc(spec.Containers, takes) || slices.ContainsFunc(spec.InitContainers, sidecar)
-}
-
-// siblings are the pods of the same template.
-type siblings struct {
-	namespace string
-	labels    map[string]string
-}
-
-func podAffinity(a *corev1.Affinity, own siblings, p *demand.Place, unverified set) {
-	if a == nil {
-		return
-	}
-	if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-		unverified.add("podAffinity")
-	}
-	if a.PodAntiAffinity == nil {
-		return
-	}
-	for _, term := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-		if term.TopologyKey == corev1.LabelHostname && own.selectedBy(term) {
-			p.PerNode = 1
-			continue
-		}
-		unverified.add("podAntiAffinity")
-	}
-}
-
-// selectedBy tells whether an affinity term means the pod's own siblings.
-// Selecting namespaces by label is left unverified.
-func (s siblings) selectedBy(term corev1.PodAffinityTerm) bool {
-	if term.NamespaceSelector != nil && len(term.Namespaces) == 0 {
-		return false
-	}
-	if len(term.Namespaces) > 0 && !slices.Contains(term.Namespaces, s.namespace) {
-		return false
-	}
-	selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
-	return err == nil && selector.Matches(labels.Set(s.labels))
 }
 
 // set collects names, to list them sorted.

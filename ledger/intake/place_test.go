@@ -7,8 +7,18 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
+
+func apart(namespace, key, value string) []demand.Apart {
+	return []demand.Apart{{
+		Name: "anti-affinity to " + key + "=" + value + " in " + namespace, Namespaces: []string{namespace},
+		Labels: []demand.NodeRequirement{{Key: key, Operator: "In", Values: []string{value}}},
+	}}
+}
+
+func whole(name string) resource.List { return resource.List{name: resource.Whole} }
 
 func TestWhereAPodMayRun(t *testing.T) {
 	self := func(term string) string {
@@ -78,12 +88,12 @@ affinity:
 		{
 			name: "a host port is taken once per node",
 			spec: `{containers: [{name: a, ports: [{containerPort: 80, hostPort: 8080}]}]}`,
-			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
+			want: demand.Place{Once: whole("host port 8080/TCP")},
 		},
 		{
 			name: "on the host's network every port is a host port",
 			spec: `{hostNetwork: true, containers: [{name: a, ports: [{containerPort: 80}]}]}`,
-			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
+			want: demand.Place{Once: whole("host port 80/TCP")},
 		},
 		{
 			name: "the host port of a plain init container is free again when the pod runs",
@@ -92,21 +102,47 @@ affinity:
 		{
 			name: "a sidecar's host port is taken",
 			spec: `{initContainers: [{name: s, restartPolicy: Always, ports: [{containerPort: 80, hostPort: 8080}]}], containers: [{name: a}]}`,
-			want: demand.Place{PerNode: 1, Unverified: []string{"hostPort"}},
+			want: demand.Place{Once: whole("host port 8080/TCP")},
 		},
 		{
 			name: "anti-affinity to its own siblings by host is one per node",
 			spec: self(`{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: train}}}`),
-			want: demand.Place{PerNode: 1},
+			want: demand.Place{Apart: apart("research", "app", "train")},
 		},
 		{
 			name: "in its own namespace by name too",
 			spec: self(`{topologyKey: kubernetes.io/hostname, namespaces: [research], labelSelector: {matchLabels: {app: train}}}`),
+			want: demand.Place{Apart: apart("research", "app", "train")},
+		},
+		{
+			name: "anti-affinity to others by host is counted",
+			spec: self(`{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}`),
+			want: demand.Place{Apart: apart("research", "app", "web")},
+		},
+		{
+			name: "a label that is to be the pod's own is looked up, as the API server does",
+			spec: self(`{topologyKey: kubernetes.io/hostname, labelSelector: {}, matchLabelKeys: [app]}`),
+			want: demand.Place{Apart: apart("research", "app", "train")},
+		},
+		{
+			name: "anti-affinity to pods of all namespaces",
+			spec: self(`{topologyKey: kubernetes.io/hostname, namespaceSelector: {}, labelSelector: {matchLabels: {app: web}}}`),
+			want: demand.Place{Apart: []demand.Apart{{
+				Name: "anti-affinity to app=web in all namespaces", Labels: []demand.NodeRequirement{{Key: "app", Operator: "In", Values: []string{"web"}}},
+			}}},
+		},
+		{
+			name: "anti-affinity to nobody",
+			spec: self(`{topologyKey: kubernetes.io/hostname}`),
+		},
+		{
+			name: "pods that keep away from those of their own Job are one per node, and no thing of its own",
+			spec: self(`{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {batch.kubernetes.io/job-name: train}}}`),
 			want: demand.Place{PerNode: 1},
 		},
 		{
-			name: "anti-affinity to others is not checked",
-			spec: self(`{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}`),
+			name: "anti-affinity in namespaces by their labels is not checked",
+			spec: self(`{topologyKey: kubernetes.io/hostname, namespaceSelector: {matchLabels: {team: a}}, labelSelector: {matchLabels: {app: train}}}`),
 			want: demand.Place{Unverified: []string{"podAntiAffinity"}},
 		},
 		{
@@ -133,7 +169,7 @@ affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topol
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			job := jobOf(t, c.spec)
-			job.Spec.Template.Labels = map[string]string{"app": "train"}
+			job.Spec.Template.Labels = map[string]string{"app": "train", "batch.kubernetes.io/job-name": "train"}
 			got := intake.Job(job, c.env(t))
 			if got.Problem != nil {
 				t.Fatal(got.Problem.Message)

@@ -38,6 +38,7 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 		Node:      pod.Spec.NodeName,
 		Requests:  held,
 		JobUID:    jobUID(pod),
+		Labels:    pod.Labels,
 		Queue:     queue(pod),
 		Flavors:   flavors(pod),
 		Gated:     len(pod.Spec.SchedulingGates) > 0,
@@ -58,6 +59,9 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 	}
 	if result.Node == "" {
 		result.Place = place(&pod.Spec, siblings{pod.Namespace, pod.Labels})
+	} else {
+		result.Place.Once = hostPorts(&pod.Spec)
+		result.Place.Apart, _ = apart(pod.Spec.Affinity, siblings{pod.Namespace, pod.Labels})
 	}
 	return result
 }

@@ -73,6 +73,8 @@ type Pod struct {
 	Ready         bool
 	// UnschedulableSince is when the scheduler first said so, 0 if it did not.
 	UnschedulableSince int64
-	// Place matters while it is not bound: where it may still land.
-	Place demand.Place
+	// Place matters while it is not bound: where it may still land. Once and Apart
+	// of it do all its life.
+	Place  demand.Place
+	Labels map[string]string // by which other pods keep away from it
 }
