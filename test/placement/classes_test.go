@@ -1,0 +1,57 @@
+//go:build plane
+
+package placement_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// class is a reason for which the ledger may hold what the scheduler would place.
+// docs/placement.md has each sentence.
+type class struct {
+	sentence string
+	// covers tells whether it explains a Job whose pods landed there.
+	covers func(g *game, job *batchv1.Job, pods []corev1.Pod) bool
+}
+
+func classes() []class {
+	return []class{
+		{"Nothing new goes to a node that is cordoned or not ready, whatever a pod tolerates.", onClosedNode},
+		{"A host port is a node's whole port: the same port on two addresses counts as taken.", byAddress},
+		{"Room that a pending pod of nobody's queue could take at any moment is not given away.", besideRivals},
+		// Everybody is bound when the held are tried, and nobody displaces.
+		{"A gang goes only if it has room wherever pods that were let go before it land, and they wherever it lands.", never},
+		{"Room that the scheduler would make by preemption is not there until it has been made.", never},
+	}
+}
+
+func onClosedNode(g *game, _ *batchv1.Job, pods []corev1.Pod) bool {
+	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+		return slices.ContainsFunc(g.Nodes, func(m machine) bool { return m.Name == pod.Spec.NodeName && (m.Cordoned || m.NotReady) })
+	})
+}
+
+func never(*game, *batchv1.Job, []corev1.Pod) bool { return false }
+
+func byAddress(_ *game, job *batchv1.Job, _ []corev1.Pod) bool {
+	return len(job.Spec.Template.Spec.Containers[0].Ports) > 0
+}
+
+// besideRivals: the pods that wait are looked at before the Job's own are made.
+func besideRivals(g *game, _ *batchv1.Job, _ []corev1.Pod) bool { return g.rivals > 0 }
+
+func TestWhereWeAreStricterIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/placement.md")
+	must(t, err)
+	for _, c := range classes() {
+		if !strings.Contains(string(page), "\n- "+c.sentence+"\n") {
+			t.Errorf("docs/placement.md does not say: %s", c.sentence)
+		}
+	}
+}

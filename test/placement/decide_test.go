@@ -1,0 +1,141 @@
+//go:build plane
+
+package placement_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/apply"
+	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/test/plane/kubelet"
+)
+
+// catalog has a queue for each Job, so that none waits for another, and quotas
+// that keep nobody.
+func (g *game) catalog() *policies.Catalog {
+	const plenty = 1 << 30
+	c := &policies.Catalog{Flavors: map[string]policies.Flavor{"any": {}}, Queues: map[string]policies.Queue{}}
+	for _, job := range g.Jobs {
+		c.Queues[job.Name] = policies.Queue{
+			Namespaces: policies.NamespaceRule{All: true}, Flavors: []string{"any"},
+			Quota: map[string]map[string]policies.Limit{"any": {kubelet.ResourceGPU: {Nominal: plenty}}},
+		}
+	}
+	return c
+}
+
+// plan reads the cluster as it is now and says who may go.
+func (g *game) plan(ctx context.Context) (decide.Result, error) {
+	b := book.New()
+	now := time.Now().UnixNano()
+	b.Tick(now)
+	nodes, err := g.nodes(ctx)
+	if err != nil {
+		return decide.Result{}, err
+	}
+	for i := range nodes {
+		b.SetNode(intake.Node(&nodes[i]))
+	}
+	pods, err := g.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return decide.Result{}, err
+	}
+	for i := range pods.Items {
+		if read := intake.Pod(&pods.Items[i]); read != nil {
+			b.SetPod(read)
+		}
+	}
+	jobs, err := g.client.BatchV1().Jobs(g.ns).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return decide.Result{}, err
+	}
+	verdicts := map[string]decide.Outcome{}
+	for i := range jobs.Items {
+		read := intake.Job(&jobs.Items[i], intake.Env{PriorityClass: priority})
+		if read.Problem != nil {
+			return decide.Result{}, fmt.Errorf("job %s: %s", read.Name, read.Problem.Message)
+		}
+		b.SetJob(read)
+		verdicts[read.UID] = decide.Outcome{Verdict: policies.Verdict{Queue: read.Queue}}
+	}
+	snapshot := b.Snapshot()
+	g.rivals = 0
+	for _, r := range snapshot.Rivals() {
+		if snapshot.Room().Slots(r.Shape) > 0 {
+			g.rivals++
+		}
+	}
+	return decide.Plan(decide.Input{
+		Snapshot: snapshot, Catalog: g.catalog(), Revision: "r", Verdicts: verdicts, Since: now, Now: now,
+	}), nil
+}
+
+// admit writes what the plan says of the Jobs that may go.
+func (g *game) admit(ctx context.Context, plan decide.Result) ([]string, error) {
+	var names []string
+	for _, a := range plan.Admit {
+		job, err := g.client.BatchV1().Jobs(g.ns).Get(ctx, a.Job.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		patch, err := apply.AdmitPatch(job, a)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := g.client.BatchV1().Jobs(g.ns).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return nil, fmt.Errorf("admitting %s: %w", job.Name, err)
+		}
+		names = append(names, job.Name)
+	}
+	return names, nil
+}
+
+// landed waits until the scheduler has spoken of all pods of a Job: missing says
+// what it said of one that it found no node for, or its node of one that it would
+// not take; empty if all are well.
+func (g *game) landed(ctx context.Context, job string) (pods []corev1.Pod, missing string, err error) {
+	var want int32
+	for _, j := range g.Jobs {
+		if j.Name == job {
+			want = *j.Spec.Parallelism
+		}
+	}
+	err = until(ctx, "all pods of "+job+" are bound", func() (bool, error) {
+		if pods, err = g.pods(ctx, job); err != nil || len(pods) < int(want) {
+			return false, err
+		}
+		started := true
+		for i := range pods {
+			pod := &pods[i]
+			switch {
+			case unschedulable(pod):
+				missing = fmt.Sprintf("%s is unschedulable: %s", pod.Name, said(pod))
+				return true, nil
+			case pod.Status.Phase == corev1.PodFailed:
+				missing = fmt.Sprintf("%s was refused by %s: %s", pod.Name, pod.Spec.NodeName, pod.Status.Message)
+				return true, nil
+			}
+			started = started && pod.Status.Phase == corev1.PodRunning
+		}
+		return started, nil
+	})
+	return pods, missing, err
+}
+
+func said(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Message
+		}
+	}
+	return ""
+}

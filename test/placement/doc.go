@@ -1,0 +1,12 @@
+// Package placement holds what the ledger says of a gang's room against what the
+// real scheduler does with its pods, on clusters and Jobs drawn at random.
+//
+// The ledger's core decides as a library: the objects are read by intake, kept by
+// book, planned by decide, and written by apply's patch; no manager runs. Who was
+// let go must have all its pods bound and taken in. Who was not is let go all the
+// same in the end: then the scheduler must find no node for one pod at least, or
+// the ledger was stricter for a reason that classes() names.
+//
+// A cluster is its seed. On a failure both are printed; HOLDSHORT_SEED=N and
+// HOLDSHORT_CLUSTERS=1 play that one again.
+package placement
