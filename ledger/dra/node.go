@@ -27,6 +27,9 @@ type node struct {
 	standing []resourceapi.AllocationResult
 	virtual  map[*use]bool
 
+	pairs  map[pair]bool // of wants that may have the same things; mixed or not
+	paired bool          // pairs are up to date
+
 	found map[*want]finding
 	told  map[string]supply.Stock
 }
@@ -73,7 +76,7 @@ func (s *State) DeleteNode(name string) {
 
 // look has the node's pools put together anew, and its rows counted.
 func (s *State) look(n *node) {
-	n.view = nil
+	n.view, n.paired = nil, false
 	s.dirty[n] = true
 }
 

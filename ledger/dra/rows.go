@@ -15,6 +15,7 @@ func (s *State) Changed() []supply.Devices {
 	for w := range s.recount {
 		for _, n := range s.nodes {
 			again[n] = true
+			n.paired = false
 			if !s.dirty[n] {
 				s.count(n, w)
 			}
@@ -24,6 +25,9 @@ func (s *State) Changed() []supply.Devices {
 		for _, n := range s.nodes {
 			again[n] = true
 		}
+	}
+	for n := range again {
+		s.pairUp(n)
 	}
 	// Not cleared: that costs what the map has ever held.
 	s.dirty, s.recount = map[*node]bool{}, map[*want]bool{}

@@ -9,6 +9,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
@@ -327,11 +328,11 @@ func TestHowARowIsCalled(t *testing.T) {
 	configured := claimOf(named("other", exactly("gpu", 3)))
 	configured.Devices.Config = []resourceapi.DeviceClaimConfiguration{{Requests: []string{"other"}}}
 	three, units3 := s.Want([]resourceapi.ResourceClaimSpec{configured})
-	if one != three || units != 1 || units3 != 3 || !strings.HasPrefix(one, SetPrefix) {
+	if one != three || units != 1 || units3 != 3 || !strings.HasPrefix(one, resource.DeviceSet) {
 		t.Fatalf("%d of %s and %d of %s", units, one, units3, three)
 	}
 	kit, units := s.Want([]resourceapi.ResourceClaimSpec{claimOf(all("gpu"))})
-	if units != 1 || !strings.HasPrefix(kit, KitPrefix) {
+	if units != 1 || !strings.HasPrefix(kit, resource.Kit) {
 		t.Fatalf("%d of %s", units, kit)
 	}
 }

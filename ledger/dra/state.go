@@ -1,8 +1,12 @@
 package dra
 
 import (
+	"slices"
+
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdshort/holdshort/ledger/supply"
 )
 
 // State keeps the objects of dynamic resource allocation and counts, for each node,
@@ -24,6 +28,11 @@ type State struct {
 
 	nodes map[string]*node
 	wants map[string]*want
+	// The same wants, in an order that stays.
+	inOrder []*want
+
+	overlaps map[pair]overlap
+	costs    []supply.Cost // as last told
 
 	dirty   map[*node]bool // count again
 	recount map[*want]bool // count on all nodes
@@ -37,7 +46,7 @@ func New() *State {
 		rules:  map[string]*resourceapi.DeviceTaintRule{},
 		claims: map[types.UID]*resourceapi.ResourceClaim{}, reserved: map[types.UID]int{}, pods: map[types.UID]Pod{},
 		nodes: map[string]*node{}, wants: map[string]*want{},
-		dirty: map[*node]bool{}, recount: map[*want]bool{},
+		overlaps: map[pair]overlap{}, dirty: map[*node]bool{}, recount: map[*want]bool{},
 	}
 }
 
@@ -77,6 +86,7 @@ func (s *State) Want(specs []resourceapi.ResourceClaimSpec) (name string, units 
 		w = made
 		w.resolve(s.allocator)
 		s.wants[w.name] = w
+		s.inOrder = append(s.inOrder, w)
 		s.recount[w] = true
 	}
 	w.refs++
@@ -93,11 +103,13 @@ func (s *State) Drop(name string) {
 		return
 	}
 	delete(s.wants, name)
+	s.inOrder = slices.DeleteFunc(s.inOrder, func(other *want) bool { return other == w })
 	delete(s.recount, w)
 	w.release()
 	for _, n := range s.nodes {
 		if _, counted := n.found[w]; counted {
 			delete(n.found, w)
+			n.paired = false
 			s.dirty[n] = true
 		}
 	}

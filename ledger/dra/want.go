@@ -7,12 +7,8 @@ import (
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
-)
 
-// Names of rows begin with one of these; no resource's name does.
-const (
-	SetPrefix = "devices/"
-	KitPrefix = "kit/"
+	"github.com/holdshort/holdshort/ledger/resource"
 )
 
 // want is one row that is counted on all nodes.
@@ -53,9 +49,9 @@ func newWant(specs []resourceapi.ResourceClaimSpec) *want {
 		one := kept[0].Devices.Requests[0].Exactly
 		w.units, one.Count = one.Count, 1
 		kept[0].Devices.Requests[0].Name = "set"
-		w.name = SetPrefix + nameOf(kept)
+		w.name = resource.DeviceSet + nameOf(kept)
 	} else {
-		w.name = KitPrefix + nameOf(kept)
+		w.name = resource.Kit + nameOf(kept)
 	}
 	for i := range kept {
 		w.claims = append(w.claims, &resourceapi.ResourceClaim{Spec: kept[i]})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	amounts "github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
@@ -282,7 +283,7 @@ func (w *world) rows() map[string]map[string]supply.Stock {
 		rows[node] = map[string]supply.Stock{}
 	}
 	for name, specs := range w.wants {
-		if strings.HasPrefix(name, SetPrefix) {
+		if strings.HasPrefix(name, amounts.DeviceSet) {
 			specs = []resourceapi.ResourceClaimSpec{*specs[0].DeepCopy()}
 			specs[0].Devices.Requests[0].Exactly.Count = 1
 		}

@@ -14,7 +14,19 @@ const (
 
 // IsDevice tells whether a resource is devices: the names of what every machine has, such
 // as cpu or memory, have no domain.
-func IsDevice(name string) bool { return strings.Contains(name, "/") }
+func IsDevice(name string) bool { return strings.Contains(name, "/") || ForClaims(name) }
+
+// What is counted for claims has names of its own. No resource's name has a colon, so
+// nobody can ask for it in a pod, and no node can offer it in its status.
+const (
+	DeviceSet = "devices:"
+	Kit       = "kit:"
+)
+
+// ForClaims tells whether an amount is one of devices that are counted for claims.
+func ForClaims(name string) bool {
+	return strings.HasPrefix(name, DeviceSet) || strings.HasPrefix(name, Kit)
+}
 
 // List is an amount for each named resource; a missing name is 0.
 type List map[string]int64
