@@ -64,6 +64,13 @@ func New() *Book {
 // SetNode brings in a node, new or changed.
 func (b *Book) SetNode(n *supply.Node) { b.nodes.SetNode(n) }
 
+// SetDevices brings in what a node has of what is counted for claims. Not from its
+// pods, so no check of the book against them speaks of it.
+func (b *Book) SetDevices(d supply.Devices) { b.nodes.SetDevices(d) }
+
+// SetCosts brings in what these rows can cost each other.
+func (b *Book) SetCosts(costs []supply.Cost) { b.nodes.SetCosts(costs) }
+
 // DeleteNode takes a node away; pods bound there stay charged while they exist.
 func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
 

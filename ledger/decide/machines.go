@@ -218,7 +218,7 @@ func (m *machines) lackOf(flavor string, s optionSet) reason.Reason {
 	}
 	short := m.room.Short(s.shape, s.count)
 	about := reason.Machines{
-		Flavor: flavor, Pods: s.count, Resource: short.Resource, PerPod: m.room.Request(s.shape, short.Resource),
+		Flavor: flavor, Pods: s.count, Resource: resource.Words(short.Resource), PerPod: m.room.Request(s.shape, short.Resource),
 		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
 		Matching: empty.Nodes, Out: empty.Out, Cause: empty.Cause, Lost: m.snapshot.Lost(s.shape, short.Resource),
 	}

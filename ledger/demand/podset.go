@@ -36,6 +36,10 @@ type Place struct {
 	// PerNode is how many pods of the set one node takes, whatever there is; 0
 	// means no limit.
 	PerNode int64
+	// Devices are the units that a pod takes of a row that is counted for claims:
+	// one name, since rows may mean the same devices. They say where there is room,
+	// and are nothing that a quota knows.
+	Devices resource.List
 	// Unverified names constraints that the ledger does not check (pod
 	// affinity, topology spread, unbound volumes); such a workload is admitted
 	// by resources and judged by the placement timeout.

@@ -320,6 +320,55 @@ func TestAProblemThatIsOverGivesRowsBack(t *testing.T) {
 	}
 }
 
+// Nodes that look the same to claims are counted once; these don't, though only the
+// size of a part, the size of a card, or the model of one card is another.
+func TestWhatLooksTheSameAndIsNot(t *testing.T) {
+	model := resourceapi.FullyQualifiedName("gpu.example.com/model")
+	alike := claimOf(exactly("gpu", 2))
+	alike.Devices.Constraints = []resourceapi.DeviceConstraint{{MatchAttribute: &model}}
+	pair := func(a, b string) []resourceapi.Device {
+		list := []resourceapi.Device{card("0", "gpu"), card("1", "gpu")}
+		list[0].Attributes["model"], list[1].Attributes["model"] = text(a), text(b)
+		return list
+	}
+	cases := map[string]struct {
+		ask       resourceapi.ResourceClaimSpec
+		one, two  []resourceapi.Device
+		card, too int64 // memory
+		want      [2]int64
+	}{
+		"parts of another size": {
+			claimOf(exactly("gpu", 1)), []resourceapi.Device{cut("0", "gpu", "c", 10), cut("1", "gpu", "c", 10)},
+			[]resourceapi.Device{cut("0", "gpu", "c", 20), cut("1", "gpu", "c", 10)}, 20, 20, [2]int64{2, 1},
+		},
+		"cards of another size": {
+			claimOf(exactly("gpu", 1)), []resourceapi.Device{cut("0", "gpu", "c", 10), cut("1", "gpu", "c", 10)},
+			[]resourceapi.Device{cut("0", "gpu", "c", 10), cut("1", "gpu", "c", 10)}, 10, 20, [2]int64{1, 2},
+		},
+		"another model beside it": {alike, pair("a", "a"), pair("a", "b"), 1, 1, [2]int64{1, 0}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			s.SetClass(class("gpu", ""))
+			for node, devices := range map[string][]resourceapi.Device{"one": c.one, "two": c.two} {
+				size := map[string]int64{"one": c.card, "two": c.too}[node]
+				s.SetSlice(counters(node+"-c", node, node, 1, 2, map[string]int64{"c": size}, "c"))
+				s.SetSlice(sliceOf(node+"-d", node, node, 1, 2, devices...))
+				s.SetNode(node, nil)
+			}
+			row, _ := s.Want([]resourceapi.ResourceClaimSpec{c.ask})
+			got := map[string]int64{}
+			for _, devices := range s.Changed() {
+				got[devices.Node] = devices.Rows[row].Free
+			}
+			if got["one"] != c.want[0] || got["two"] != c.want[1] {
+				t.Fatalf("free: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
 // A claim's name for its one request, and what it passes on to the driver, don't make
 // another row of it; a count makes another amount of the same row.
 func TestHowARowIsCalled(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -49,9 +50,6 @@ func newWant(specs []resourceapi.ResourceClaimSpec) *want {
 		one := kept[0].Devices.Requests[0].Exactly
 		w.units, one.Count = one.Count, 1
 		kept[0].Devices.Requests[0].Name = "set"
-		w.name = resource.DeviceSet + nameOf(kept)
-	} else {
-		w.name = resource.Kit + nameOf(kept)
 	}
 	for i := range kept {
 		w.claims = append(w.claims, &resourceapi.ResourceClaim{Spec: kept[i]})
@@ -59,7 +57,24 @@ func newWant(specs []resourceapi.ResourceClaimSpec) *want {
 	}
 	slices.Sort(w.agree)
 	w.agree = slices.Compact(w.agree)
+	w.name = w.call(kept)
 	return w
+}
+
+// call gives a row a name that people can be told, by its classes, and that is its own,
+// by a digest of all that is asked for.
+func (w *want) call(specs []resourceapi.ResourceClaimSpec) string {
+	kind := resource.Kit
+	if w.set {
+		kind = resource.DeviceSet
+	}
+	var named []string
+	for _, r := range w.requests {
+		if !slices.Contains(named, r.class) {
+			named = append(named, r.class)
+		}
+	}
+	return kind + strings.Join(named, "+") + "/" + digestOfClaims(specs)
 }
 
 // isSet tells whether claims are no more than a number of devices of one kind.
@@ -73,8 +88,8 @@ func isSet(specs []resourceapi.ResourceClaimSpec) bool {
 		!deref(one.AdminAccess) && one.Capacity == nil && len(one.DerivedAttributes) == 0
 }
 
-// nameOf is a digest of what claims ask for. JSON sorts the keys of maps.
-func nameOf(specs []resourceapi.ResourceClaimSpec) string {
+// digestOfClaims is of what they ask for. JSON sorts the keys of maps.
+func digestOfClaims(specs []resourceapi.ResourceClaimSpec) string {
 	text, err := json.Marshal(specs)
 	if err != nil { // plain data: it can always be written
 		panic("write claims: " + err.Error())

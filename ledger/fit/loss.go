@@ -61,7 +61,7 @@ func (u *survey) scarce(s *Shape, others []Promise) []bool {
 	for k, a := range s.req {
 		total := int64(0)
 		for _, o := range others {
-			total = resource.Add(total, resource.Mul(o.Shape.amount(a.res), o.Pods))
+			total = resource.Add(total, resource.Mul(o.Shape.takes(a.res), o.Pods))
 		}
 		scarce[k] = total > u.lies[k].spare
 	}
@@ -74,7 +74,7 @@ func loss(t, s *Shape, scarce []bool, largest int64) int64 {
 	}
 	most := int64(0)
 	for k, a := range s.req {
-		if n := t.amount(a.res); scarce[k] && n > 0 {
+		if n := t.takes(a.res); scarce[k] && n > 0 {
 			most = max(most, (n-1)/a.n+1)
 		}
 	}

@@ -20,6 +20,8 @@ type Nodes struct {
 	resources []string         // by index
 	index     map[string]int32 // of resources
 	onces     int              // of these, things that a node has once
+	forClaims []bool           // by index: not read from the node, see SetDevices
+	costs     map[int32][]amount
 	rows      []row
 	byName    map[string]int32
 	spare     []int32 // rows that can be used again
@@ -41,6 +43,8 @@ type row struct {
 	name string
 	node *supply.Node // nil: pods are bound to a node that is not there
 	pods int
+	// devices tells that SetDevices gave it some.
+	devices bool
 	// class changes with everything that decides which pods may run here.
 	class uint32
 }
@@ -76,6 +80,9 @@ func (n *Nodes) SetNode(node *supply.Node) {
 	}
 	have, whole := n.alloc[int(i)*n.stride:], n.whole[int(i)*n.stride:]
 	for res, name := range n.resources {
+		if n.forClaims[res] {
+			continue
+		}
 		now, atBest := gives(node, name)
 		changed = changed || have[res] != now || whole[res] != atBest
 		have[res], whole[res] = now, atBest
@@ -95,8 +102,11 @@ func (n *Nodes) DeleteNode(name string) {
 	}
 	n.rows[i].node = nil
 	n.rows[i].class++
-	clear(n.alloc[int(i)*n.stride : int(i+1)*n.stride])
-	clear(n.whole[int(i)*n.stride : int(i+1)*n.stride])
+	for res := range n.resources {
+		if !n.forClaims[res] {
+			n.alloc[int(i)*n.stride+res], n.whole[int(i)*n.stride+res] = 0, 0
+		}
+	}
 	n.changes++
 	n.touch(i)
 	n.release(i)
@@ -122,13 +132,13 @@ func (n *Nodes) hold(i int32, v *Vector, sign int64) {
 	n.touch(i)
 }
 
-// Held is what is held on each node that holds anything, for comparing books.
+// Held is what pods hold on each node that holds anything, for comparing books.
 func (n *Nodes) Held() map[string]map[string]int64 {
 	all := map[string]map[string]int64{}
 	for i, r := range n.rows {
 		amounts := map[string]int64{}
 		for res, name := range n.resources {
-			if v := n.held[i*n.stride+res]; v != 0 {
+			if v := n.held[i*n.stride+res]; v != 0 && !n.forClaims[res] {
 				amounts[name] = v
 			}
 		}
@@ -174,7 +184,7 @@ func (n *Nodes) rowOf(name string) int32 {
 
 // release makes a row available again once nothing is left of its node.
 func (n *Nodes) release(i int32) {
-	if r := &n.rows[i]; r.node == nil && r.pods == 0 {
+	if r := &n.rows[i]; r.node == nil && r.pods == 0 && !r.devices {
 		delete(n.byName, r.name)
 		r.name = ""
 		n.spare = append(n.spare, i)
@@ -216,6 +226,7 @@ func (n *Nodes) resource(name string) int32 {
 	i := int32(len(n.resources))
 	n.resources = append(n.resources, name)
 	n.index[name] = i
+	n.forClaims = append(n.forClaims, resource.ForClaims(name))
 	if len(n.resources) > n.stride {
 		n.widen(2 * n.stride)
 	}
@@ -238,9 +249,12 @@ func (n *Nodes) widen(stride int) {
 }
 
 // Resources is every resource that a node or pod has named, sorted, without what
-// a node has once.
+// a node has once, and without what is counted for claims: no quota and no policy
+// knows of these.
 func (n *Nodes) Resources() []string {
-	return slices.DeleteFunc(slices.Sorted(slices.Values(n.resources)), resource.IsOnce)
+	return slices.DeleteFunc(slices.Sorted(slices.Values(n.resources)), func(name string) bool {
+		return resource.IsOnce(name) || resource.ForClaims(name)
+	})
 }
 
 // Versions change with what nodes are and have, and with what is free on them.

@@ -149,6 +149,9 @@ func (r *Room) take(s *Shape, i int32, pods int64) {
 	free := r.free[int(i)*r.nodes.stride:]
 	for _, a := range s.req {
 		free[a.res] = max(0, free[a.res]-pods*a.n)
+		for _, cost := range r.nodes.costs[a.res] {
+			free[cost.res] = max(0, resource.Sub(free[cost.res], resource.Mul(pods*a.n, cost.n)))
+		}
 	}
 	r.mark(i)
 }

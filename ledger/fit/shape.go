@@ -106,7 +106,7 @@ func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(strin
 	s := n.shapes[string(n.key)]
 	if s == nil {
 		s = &Shape{nodes: n, key: string(n.key), place: place}
-		s.req, s.perNode = n.once(n.amounts(nil, list, ignored), place.Once)
+		s.req, s.perNode = n.once(n.amounts(n.amounts(nil, list, ignored), place.Devices, nil), place.Once)
 		if place.PerNode > 0 {
 			s.perNode = place.PerNode
 		}
@@ -156,6 +156,12 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 		b = appendText(b, name)
 	}
 	b = binary.AppendVarint(append(b, 0xff), place.PerNode)
+	if len(place.Devices) > 0 {
+		b = append(b, 0xfd)
+		for _, name := range place.Devices.Names() {
+			b = binary.AppendVarint(appendText(b, name), place.Devices[name])
+		}
+	}
 	b = appendLabels(b, place.NodeSelector)
 	if place.Affinity != nil {
 		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))

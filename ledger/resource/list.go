@@ -23,6 +23,20 @@ const (
 	Kit       = "kit:"
 )
 
+// Words are how an amount is named to people: of what is counted for claims the
+// classes, after the colon and up to the slash.
+func Words(name string) string {
+	kind, rest, _ := strings.Cut(name, ":")
+	of, _, _ := strings.Cut(rest, "/")
+	switch kind + ":" {
+	case DeviceSet:
+		return "devices of class " + of
+	case Kit:
+		return "sets of devices of " + strings.ReplaceAll(of, "+", ", ")
+	}
+	return name
+}
+
 // ForClaims tells whether an amount is one of devices that are counted for claims.
 func ForClaims(name string) bool {
 	return strings.HasPrefix(name, DeviceSet) || strings.HasPrefix(name, Kit)

@@ -65,3 +65,15 @@ func TestLists(t *testing.T) {
 		t.Errorf("larger of each (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatAmountsAreCalled(t *testing.T) {
+	for name, want := range map[string]string{
+		"nvidia.com/gpu": "nvidia.com/gpu",
+		resource.DeviceSet + "gpu.example.com/12": "devices of class gpu.example.com",
+		resource.Kit + "a+b/12":                   "sets of devices of a, b",
+	} {
+		if got := resource.Words(name); got != want {
+			t.Errorf("%s is called %q, want %q", name, got, want)
+		}
+	}
+}
