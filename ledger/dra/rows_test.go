@@ -109,6 +109,20 @@ func TestWhatAnEventDoesToTheRows(t *testing.T) {
 				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}}}
 			},
 		},
+		"cards of a generation that a slice of another node has left behind are gone": {
+			event: func(s *sample) {
+				s.SetSlice(sliceOf("near", "node-2", "span", 1, 2, card("a", "gpu")))
+				s.SetSlice(sliceOf("far", "node-3", "span", 1, 2, card("b", "gpu")))
+				s.Changed()
+				s.SetSlice(sliceOf("new", "node-9", "span", 2, 1, card("c", "gpu")))
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{
+					{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 4)}},
+					{Node: "node-3", Rows: map[string]supply.Stock{s.gpu: stock(1, 1), s.mig: stock(2, 2)}},
+				}
+			},
+		},
 		"other devices under the same generation are counted anew": {
 			event: func(s *sample) {
 				s.Changed()
@@ -366,6 +380,32 @@ func TestWhatLooksTheSameAndIsNot(t *testing.T) {
 				t.Fatalf("free: %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// The scheduler tries pools with conditions to wait for last, and which device it takes
+// first decides how many pods find two.
+func TestPoolsWithConditionsAreTriedLast(t *testing.T) {
+	s := New()
+	s.SetClass(class("gpu", ""))
+	for node, conditions := range map[string][]string{"one": nil, "two": {"attached"}} {
+		for pool, model := range map[string]string{"first": "b", "last": "a"} {
+			devices := []resourceapi.Device{card("0", "gpu"), card("1", "gpu")}
+			for i := range devices {
+				devices[i].Attributes["model"] = text(model)
+				if pool == "first" {
+					devices[i].BindingConditions = conditions
+				}
+			}
+			s.SetSlice(sliceOf(node+pool, node, node+pool, 1, 1, devices...))
+		}
+		s.SetNode(node, nil)
+	}
+	b := selecting(exactly("gpu", 1), `device.attributes["gpu.example.com"].model == "b"`)
+	row, _ := s.Want([]resourceapi.ResourceClaimSpec{claimOf(exactly("gpu", 1), named("b", b))})
+	got := s.Changed()
+	if len(got) != 2 || got[0].Rows[row].Free != 1 || got[1].Rows[row].Free != 2 {
+		t.Fatalf("%+v, want one free and two", got)
 	}
 }
 
