@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"bytes"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -51,7 +52,7 @@ func TestWhatAnExpressionReads(t *testing.T) {
 				a := m.reads.of(nil, &s.kindOf(driver, &one).seen)
 				b := m.reads.of(nil, &s.kindOf(driver, &other).seen)
 				// That several may have a device is always told apart: it is cheap.
-				if differ := string(a) != string(b); differ != (what == c.reads || what == "shared") {
+				if differ := !bytes.Equal(a, b); differ != (what == c.reads || what == "shared") {
 					t.Errorf("another %s makes a difference: %v", what, differ)
 				}
 			}

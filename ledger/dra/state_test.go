@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	resourceapi "k8s.io/api/resource/v1"
 	"pgregory.net/rapid"
 
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -106,6 +107,29 @@ func (k told) with(other map[string]map[string]supply.Stock) map[string]map[stri
 // ignoreEmpty takes a node without rows for one that was never heard of.
 func ignoreEmpty() cmp.Option {
 	return cmpopts.IgnoreMapEntries(func(_ string, rows map[string]supply.Stock) bool { return len(rows) == 0 })
+}
+
+// A set counts single devices. Of claims for several of them at least as many can be
+// met as the row says, and where nothing but numbers matters, no more.
+func TestSetsOfSeveralDevices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, w := start(t)
+		specs := []resourceapi.ResourceClaimSpec{claimOf(exactly("gpu", rapid.Int64Range(2, 3).Draw(t, "count")))}
+		name, units := s.Want(specs)
+		for range rapid.IntRange(0, 6).Draw(t, "events") {
+			w.step(t, s)
+		}
+		heard := told{}
+		heard.hear(s)
+		a := allocator{expressions: newExpressions(), classes: w.classes}
+		for _, node := range slices.Sorted(maps.Keys(w.nodes)) {
+			slots, err := a.slots(w.site(node, true), claimsFor(specs), most)
+			says := heard[node][name].Free / units
+			if says > slots || err == nil && s.viewOf(s.nodes[node]).plain && !w.doubtful() && says != slots && s.Problem(name) == "" {
+				t.Fatalf("%s: the row says %d pods, the allocator %d, %v", node, says, slots, err)
+			}
+		}
+	})
 }
 
 // A manager that starts now and hears of the objects alone, in whatever order, comes
