@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -165,8 +166,12 @@ func TestNothingDelaysTheHead(t *testing.T) {
 				j.Ran = rapid.Int64Range(0, 2).Draw(t, "of which it had") * second
 			}
 		}
-		for name, q := range c.catalog.Queues {
-			q.Strategy = policies.Backfill
+		for _, name := range slices.Sorted(maps.Keys(c.catalog.Queues)) {
+			q := c.catalog.Queues[name]
+			if q.Strategy = policies.Backfill; rapid.IntRange(0, 2).Draw(t, "has a cap") == 0 {
+				most := rapid.Int64Range(1, 3).Draw(t, "most Jobs")
+				q.MaxWorkloads = &most
+			}
 			c.catalog.Queues[name] = q
 		}
 		b := c.book(nil)

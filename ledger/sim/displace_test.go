@@ -120,7 +120,11 @@ func TestSafetyNoThrash(t *testing.T) {
 // priority or of what is whose own, nobody could have stayed.
 func TestSafetyMinimalVictims(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, wanted{queues: 1, jobs: 16, oneFlavor: true, noCohort: true, noMinCount: true, preempts: true})
+		want := wanted{queues: 1, jobs: 16, oneFlavor: true, noCohort: true, noMinCount: true, preempts: true}
+		if rapid.Bool().Draw(t, "in cohorts") {
+			want.queues, want.noCohort, want.preempts = 3, false, false
+		}
+		w := drawWorld(t, want)
 		w.Catalog.FairSharing.Enabled = false
 		story := newStory(w)
 		watched(t, w, func(m sim.Moment) {
