@@ -59,7 +59,7 @@ func (l *Loop) catalogDue(c *catalogState, revision *engine.Revision, now time.T
 	if readsMachines {
 		if now.Sub(c.counted) >= capacityEvery || now.Before(c.counted) {
 			c.counted = now
-			moved := c.machines.see(decide.Stock(l.book.Snapshot(), revision.Catalog().Flavors), now)
+			moved := c.machines.see(decide.Stock(l.book.Snapshot(), revision.Catalog()), now)
 			due = due || moved
 		}
 		next = min(next, capacityEvery-now.Sub(c.counted))
@@ -79,7 +79,7 @@ func (l *Loop) evaluateCatalog(ctx context.Context, revision *engine.Revision, n
 		l.catalog.failed = ""
 		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+engine.Short(revision.Digest())+" has an answer again")
 	}
-	l.book.SetIgnored(catalog.Resources.Ignored)
+	l.book.SetRules(catalog.Resources)
 	for _, entrypoint := range []string{"classify", "mutate", "deny"} {
 		// They see neither by themselves; so they ask the catalog, which does.
 		if revision.ReadsPart(entrypoint, "now_ns") || revision.ReadsPart(entrypoint, "capacity") {

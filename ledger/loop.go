@@ -192,7 +192,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	defer l.began.Store(0)
 	revision := l.Policy()
 	if revision != nil {
-		l.book.SetIgnored(revision.Catalog().Resources.Ignored)
+		l.book.SetRules(revision.Catalog().Resources)
 	}
 	news := l.inbox.take()
 	l.observe(news)

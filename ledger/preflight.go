@@ -111,14 +111,14 @@ func (l *Loop) still(t *tracked) intake.Env {
 	return env
 }
 
-// holds is what a reservation charges, and where.
+// holds is what the pods of a reservation ask for, and where.
 func holds(r *demand.Reservation) []rollout.Holding {
 	var list []rollout.Holding
 	for i := range r.PodSets {
 		given := &r.PodSets[i]
 		for _, name := range given.Requests.Names() {
 			list = append(list, rollout.Holding{
-				Flavor: given.FlavorOf(name), Resource: name, Amount: resource.Mul(given.Requests[name], given.Count),
+				Resource: name, Amount: resource.Mul(given.Requests[name], given.Count), Flavors: given.Flavors,
 			})
 		}
 	}

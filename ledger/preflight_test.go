@@ -49,7 +49,10 @@ func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
 		got[live.Name] = seen{live.Queue, live.Admitted, live.Denied, live.Holds}
 	}
 	want := map[string]seen{
-		"a/runs":   {"research", true, false, []rollout.Holding{{Flavor: "gpu", Resource: "nvidia.com/gpu", Amount: 3}, {Flavor: "gpu", Resource: "pods", Amount: 3}}},
+		"a/runs":   {"research", true, false, []rollout.Holding{
+			{Resource: "nvidia.com/gpu", Amount: 3, Flavors: map[string]string{"nvidia.com/gpu": "gpu", "pods": "gpu"}},
+			{Resource: "pods", Amount: 3, Flavors: map[string]string{"nvidia.com/gpu": "gpu", "pods": "gpu"}},
+		}},
 		"a/waits":  {},
 		"a/denied": {Denied: true},
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
+	counting "github.com/holdshort/holdshort/ledger/resource"
 )
 
 // conditionActive is false on a queue that left the policy while Jobs are still
@@ -55,7 +56,7 @@ func (l *Loop) publish(now time.Time) time.Duration {
 		if !there {
 			continue
 		}
-		want := queueStatus(&state, l.revision(), p.status.Conditions)
+		want := queueStatus(&state, l.revision(), p.status.Conditions, l.book.Snapshot().Rates())
 		want.Starts = l.startsOf(name, p.status.Starts, now)
 		if exists := l.world.queues[name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
 			continue
@@ -153,7 +154,7 @@ func (l *Loop) dropQueues(now time.Time) {
 	}
 }
 
-func queueStatus(state *decide.QueueState, revision string, conditions []metav1.Condition) v1alpha1.QueueStatus {
+func queueStatus(state *decide.QueueState, revision string, conditions []metav1.Condition, rates counting.Rates) v1alpha1.QueueStatus {
 	status := v1alpha1.QueueStatus{
 		Pending: int64(state.Pending), Admitted: int64(state.Admitted), Revision: revision,
 		Conditions: slices.Clone(conditions),
@@ -165,6 +166,7 @@ func queueStatus(state *decide.QueueState, revision string, conditions []metav1.
 			Flavor: row.Flavor, Resource: row.Resource,
 			Used: quantity(row.Resource, row.Usage), Limit: quantity(row.Resource, row.Nominal),
 			Available: &available, Borrowed: some(row.Resource, row.Borrowed), Lent: some(row.Resource, row.Lent),
+			Counts: counts(rates, row.Resource),
 		})
 		summary = append(summary, summaryOf(row))
 	}
@@ -186,6 +188,19 @@ func queueStatus(state *decide.QueueState, revision string, conditions []metav1.
 	}
 	meta.SetStatusCondition(&status.Conditions, active)
 	return status
+}
+
+// counts is what is charged as a resource, where that is more than itself.
+func counts(rates counting.Rates, name string) map[string]int64 {
+	sources := rates.Sources(name)
+	if len(sources) < 2 {
+		return nil
+	}
+	each := make(map[string]int64, len(sources))
+	for _, source := range sources {
+		each[source.Resource] = source.Each
+	}
+	return each
 }
 
 // summaryOf is one row for a table: 4/8 nvidia.com/gpu on h100.

@@ -40,11 +40,22 @@ func TestResourceIsLimitedByQuotaElseByTheLists(t *testing.T) {
 	queue := Queue{Quota: map[string]map[string]Limit{"a": {"nvidia.com/gpu": {}}, "b": {"hugepages-2Mi": {}, "example.com/x": {}}}}
 	rules := ResourceRules{Ignored: []string{"example.com/*", "vendor.com/y"}}
 	own := ResourceRules{Unlimited: []string{"vendor.com/*"}}
+	as := func(names ...string) ResourceRules {
+		charged := ResourceRules{Ignored: []string{"free", "vendor.com/*"}, Conversions: map[string]map[string]int64{"vendor.com/y": {}}}
+		for _, name := range names {
+			charged.Conversions["vendor.com/y"][name] = 2
+		}
+		return charged
+	}
 	cases := []struct {
 		name, resource string
 		rules          ResourceRules
 		want           ResourceClass
 	}{
+		{"what is charged as something limited is limited, though listed itself", "vendor.com/y", as("nvidia.com/gpu"), Limited},
+		{"what is charged as something unknown is unknown, limited or not", "vendor.com/y", as("nvidia.com/gpu", "slices"), Unknown},
+		{"what is charged as something free is free", "vendor.com/y", as("free"), Ignored},
+		{"of two that are free the one that is checked counts", "vendor.com/y", as("free", "cpu"), Unlimited},
 		{"any flavor's quota limits it", "nvidia.com/gpu", rules, Limited},
 		{"a quota of 0 limits too, and wins over ignored", "example.com/x", rules, Limited},
 		{"ignored by prefix", "example.com/z", rules, Ignored},

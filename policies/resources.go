@@ -21,9 +21,30 @@ func defaultUnlimited() []string {
 	return []string{"cpu", "memory", "ephemeral-storage", "pods", "hugepages-*"}
 }
 
-// ResourceClass says how the queue treats a resource. What a quota of the queue
-// names is limited, whatever the lists say.
+// ResourceClass says how the queue treats a resource: that of what is charged for it,
+// if that is something else, and of several the one that says most against it.
 func (c *Catalog) ResourceClass(q Queue, resource string) ResourceClass {
+	instead, converted := c.Resources.Conversions[resource]
+	if !converted {
+		return c.classOf(q, resource)
+	}
+	class := Ignored
+	for name := range instead {
+		if of := c.classOf(q, name); strictness(of) > strictness(class) {
+			class = of
+		}
+	}
+	return class
+}
+
+// strictness orders the classes by how much they say against a Job.
+func strictness(class ResourceClass) int {
+	return slices.Index([]ResourceClass{Ignored, Unlimited, Limited, Unknown}, class)
+}
+
+// classOf what is charged as itself. What a quota of the queue names is limited,
+// whatever the lists say.
+func (c *Catalog) classOf(q Queue, resource string) ResourceClass {
 	if q.names(func(name string) bool { return name == resource }) {
 		return Limited
 	}

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"maps"
 	"math"
 
 	"github.com/holdshort/holdshort/ledger/demand"
@@ -16,6 +17,8 @@ type Book struct {
 	nodes    *fit.Nodes
 	ignored  []string
 	skip     map[string]bool // resource → is it ignored
+	table    map[string]map[string]int64
+	rates    resource.Rates // of the table: what is charged instead of what
 	entries  map[string]*Entry
 	orphans  *Entry // pods that are charged and have no Job to ask
 	pods     map[string]*pod
@@ -162,16 +165,27 @@ func (b *Book) Job(uid string) *demand.Job {
 	return nil
 }
 
-// SetIgnored says which resources nodes need not have; a trailing * matches by
-// prefix. Everything that was counted with other ones is counted again.
-func (b *Book) SetIgnored(patterns []string) {
-	if equalText(b.ignored, patterns) {
+// SetRules says which resources nodes need not have, and what is charged instead of
+// what. Everything that was counted by other rules is counted again.
+func (b *Book) SetRules(rules policies.ResourceRules) {
+	ignored := !equalText(b.ignored, rules.Ignored)
+	if !ignored && sameTable(b.table, rules.Conversions) {
 		return
 	}
-	b.ignored, b.skip = append([]string(nil), patterns...), map[string]bool{}
+	b.table, b.rates = rules.Conversions, resource.NewRates(rules.Conversions)
+	b.ignored, b.skip = append([]string(nil), rules.Ignored...), map[string]bool{}
 	for _, e := range b.entries {
+		b.price(e.parted)
 		b.reform(e)
 	}
+	b.refresh(b.orphans)
+	if ignored {
+		b.reshape()
+	}
+}
+
+// reshape counts pods that are on no node again, by what nodes need not have.
+func (b *Book) reshape() {
 	for _, p := range b.pods {
 		if p.shape == nil {
 			continue
@@ -211,6 +225,10 @@ func (b *Book) dropEmpty(e *Entry) {
 		b.journal.entries.add(e)
 		delete(b.entries, e.uid)
 	}
+}
+
+func sameTable(a, b map[string]map[string]int64) bool {
+	return maps.EqualFunc(a, b, func(x, y map[string]int64) bool { return maps.Equal(x, y) })
 }
 
 func equalText(a, c []string) bool {

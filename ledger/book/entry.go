@@ -75,6 +75,8 @@ type set struct {
 	count  int64 // how many pods it wants now
 	shape  *fit.Shape
 	flavor string
+	queue  string
+	given  *demand.ReservedPodSet
 	cells  []charge // of one pod
 }
 

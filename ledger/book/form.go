@@ -8,6 +8,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -168,7 +169,7 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 	sets := e.sets[:0]
 	for i := range r.PodSets {
 		given := &r.PodSets[i]
-		s := set{count: given.Count, flavor: given.FlavorOf("pods")}
+		s := set{count: given.Count, flavor: given.Flavors[resource.Pods], queue: r.Queue, given: given}
 		place := demand.Place{}
 		if asked := podSet(job, given.Name, i); asked != nil {
 			s.count, place = asked.Count, b.placedSet(job, asked).Place
@@ -177,14 +178,21 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 			}
 		}
 		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), given.Requests, b.isIgnored))
-		for _, name := range given.Requests.Names() {
-			if n := given.Requests[name]; n > 0 {
-				s.cells = append(s.cells, charge{quota.Key{Queue: r.Queue, Flavor: given.FlavorOf(name), Resource: name}, n})
-			}
-		}
 		sets = append(sets, s)
 	}
+	b.price(sets)
 	return sets
+}
+
+// price works out what each pod of the sets is charged.
+func (b *Book) price(sets []set) {
+	for i := range sets {
+		s := &sets[i]
+		s.cells = nil
+		s.given.EachCharge(b.rates, func(flavor, charged string, n int64) {
+			s.cells = addCharge(s.cells, quota.Key{Queue: s.queue, Flavor: flavor, Resource: charged}, n)
+		})
+	}
 }
 
 func podSet(j *demand.Job, name string, i int) *demand.PodSet {

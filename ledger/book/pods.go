@@ -241,13 +241,6 @@ func (b *Book) tag(queue string, flavors map[string]string) *tag {
 	return t
 }
 
-func (t *tag) flavorOf(name string) string {
-	if flavor, ok := t.flavors[name]; ok {
-		return flavor
-	}
-	return t.flavors[resource.Pods]
-}
-
 func (b *Book) list(v *fit.Vector) resource.List {
 	list := resource.List{}
 	b.nodes.Each(v, func(name string, n int64) { list[name] = n })

@@ -13,6 +13,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // later is long after everything.
@@ -25,7 +26,7 @@ type objects struct {
 	jobs    map[string]*demand.Job
 	assumed map[string]*demand.Job
 	given   map[string]demand.Reservation
-	ignored []string
+	rules   policies.ResourceRules
 }
 
 // book makes a new book of the objects, in an order that is drawn.
@@ -44,7 +45,7 @@ func (o *objects) book(t *rapid.T) *book.Book {
 	for _, uid := range slices.Sorted(maps.Keys(o.assumed)) {
 		feed = append(feed, func() { b.Assume(o.assumed[uid], o.given[uid]) })
 	}
-	feed = append(feed, func() { b.SetIgnored(o.ignored) })
+	feed = append(feed, func() { b.SetRules(o.rules) })
 	for _, f := range rapid.Permutation(feed).Draw(t, "order") {
 		f()
 	}
@@ -118,8 +119,11 @@ func (o *objects) step(t *rapid.T, b *book.Book) {
 		delete(o.assumed, uid)
 		b.Settle(uid)
 	case 9:
-		o.ignored = rapid.SampledFrom([][]string{nil, {"ignored.example/*"}}).Draw(t, "ignored")
-		b.SetIgnored(o.ignored)
+		o.rules = policies.ResourceRules{
+			Ignored:     rapid.SampledFrom([][]string{nil, {"ignored.example/*"}}).Draw(t, "ignored"),
+			Conversions: drawTable(t),
+		}
+		b.SetRules(o.rules)
 		b.Snapshot()
 	}
 }
@@ -146,6 +150,13 @@ func drawRequests(t *rapid.T) resource.List {
 	return list
 }
 
+// drawTable converts GPUs and what may be ignored, to units that are the same or not.
+func drawTable(t *rapid.T) map[string]map[string]int64 {
+	return rapid.SampledFrom([]map[string]map[string]int64{
+		nil, {gpu: {"slices": 7}}, {gpu: {"slices": 2, "memory-gi": 80}, "ignored.example/x": {"slices": 1}},
+	}).Draw(t, "conversions")
+}
+
 func drawPod(t *rapid.T) *supply.Pod {
 	p := &supply.Pod{
 		UID:      fmt.Sprint("p", rapid.IntRange(0, 5).Draw(t, "pod")),
@@ -158,6 +169,9 @@ func drawPod(t *rapid.T) *supply.Pod {
 	if rapid.Bool().Draw(t, "says whom to charge") {
 		p.Queue = rapid.SampledFrom([]string{"q", "r"}).Draw(t, "queue")
 		p.Flavors = map[string]string{"pods": rapid.SampledFrom([]string{"f", "g"}).Draw(t, "flavor"), gpu: "f"}
+		if rapid.Bool().Draw(t, "was charged as slices") {
+			p.Flavors["slices"] = "g"
+		}
 	}
 	return p
 }

@@ -60,8 +60,8 @@ func (b *Book) charged() []quota.Row {
 // Admitted is how many Jobs a queue has running, by reservation.
 func (s *Snapshot) Admitted(queue string) int64 { return int64(len(s.b.admitted[queue])) }
 
-// Loose is what a Job holds that was never admitted: only the policy can say
-// whom to charge for it.
+// Loose is what is charged for a Job that was never admitted: only the policy can say
+// to whom.
 type Loose struct {
 	Entry  *Entry
 	Amount resource.List
@@ -88,7 +88,7 @@ func (b *Book) looseAmount(e *Entry) resource.List {
 			may.AddTo(ps.Requests, ps.Count)
 		}
 	}
-	larger := resource.Max(hold, may)
+	larger := resource.Max(b.rates.Charged(hold), b.rates.Charged(may))
 	for name, n := range larger {
 		larger[name] = min(max(n, 0), ChargeMax)
 	}
@@ -192,6 +192,9 @@ func (s *Snapshot) Resources() []string { return s.b.nodes.Resources() }
 
 // Entry of a Job, nil if there is none.
 func (s *Snapshot) Entry(uid string) *Entry { return s.b.entries[uid] }
+
+// Rates are what is charged instead of what.
+func (s *Snapshot) Rates() resource.Rates { return s.b.rates }
 
 // Keep holds on to a shape until Let.
 func (s *Snapshot) Keep(shape *fit.Shape) *fit.Shape { return s.b.nodes.Keep(shape) }

@@ -125,11 +125,9 @@ func (b *Book) chargesOf(e *Entry) []charge {
 		if g.pods == 0 || g.tag == nil {
 			continue
 		}
-		b.nodes.EachOf(&g.all, func(name string, n int64) {
-			charges = addCharge(charges, quota.Key{Queue: g.tag.queue, Flavor: g.tag.flavorOf(name), Resource: name}, n)
-		})
+		charges = b.addHeld(charges, g, g.tag.queue, g.tag.flavors)
 	}
-	e.eachUnseen(func(key quota.Key, n int64) { charges = addCharge(charges, key, n) })
+	b.eachUnseen(e, func(key quota.Key, n int64) { charges = addCharge(charges, key, n) })
 	return charges
 }
 
@@ -153,7 +151,7 @@ func (e *Entry) unseen() int64 {
 
 // eachUnseen calls f for what those pods take: by what is written on a Job that is
 // over, and by what was on one that was taken back.
-func (e *Entry) eachUnseen(f func(key quota.Key, amount int64)) {
+func (b *Book) eachUnseen(e *Entry, f func(key quota.Key, amount int64)) {
 	unseen := e.unseen()
 	switch {
 	case unseen == 0:
@@ -165,12 +163,21 @@ func (e *Entry) eachUnseen(f func(key quota.Key, amount int64)) {
 		}
 	case e.observed.Reservation != nil && len(e.observed.Reservation.PodSets) > 0:
 		r := e.observed.Reservation
-		set := &r.PodSets[0]
-		for _, name := range set.Requests.Names() {
-			key := quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}
-			f(key, min(resource.Mul(set.Requests[name], unseen), ChargeMax))
-		}
+		r.PodSets[0].EachCharge(b.rates, func(flavor, charged string, n int64) {
+			f(quota.Key{Queue: r.Queue, Flavor: flavor, Resource: charged}, min(resource.Mul(n, unseen), ChargeMax))
+		})
 	}
+}
+
+// addHeld adds what is charged for all that a group of pods has together.
+func (b *Book) addHeld(charges []charge, g *group, queue string, flavors map[string]string) []charge {
+	b.nodes.EachOf(&g.all, func(asked string, n int64) {
+		b.rates.Each(asked, n, func(charged string, n int64) {
+			key := quota.Key{Queue: queue, Flavor: resource.FlavorOf(flavors, charged, asked), Resource: charged}
+			charges = addCharge(charges, key, n)
+		})
+	})
+	return charges
 }
 
 // admittedCharges is max(what it may run, what its pods hold), row by row.
@@ -183,14 +190,11 @@ func (b *Book) admittedCharges(e *Entry) []charge {
 	}
 	r := e.reservation()
 	for i := range e.groups {
-		flavorOf := r.PodSets[0].FlavorOf
+		flavors := r.PodSets[0].Flavors
 		if t := e.groups[i].tag; len(r.PodSets) > 1 && t != nil {
-			flavorOf = t.flavorOf // of several pod sets, the pods say where theirs is
+			flavors = t.flavors // of several pod sets, the pods say where theirs is
 		}
-		b.nodes.EachOf(&e.groups[i].all, func(name string, n int64) {
-			key := quota.Key{Queue: r.Queue, Flavor: flavorOf(name), Resource: name}
-			hold = addCharge(hold, key, n)
-		})
+		hold = b.addHeld(hold, &e.groups[i], r.Queue, flavors)
 	}
 	for _, h := range hold {
 		if i := find(may, h.key); i >= 0 {

@@ -26,7 +26,7 @@ func (p *planner) admit(it *item, a *assignment) {
 		set := &a.sets[i]
 		asked := it.entry.Form().Sets[i].Set
 		reservation.PodSets = append(reservation.PodSets, demand.ReservedPodSet{
-			Name: asked.Name, Count: set.count, Requests: charged(asked.Requests), Flavors: it.class.flavors(i, set),
+			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Flavors: p.chargedOn(it.class, i, set),
 			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
 		})
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
@@ -39,8 +39,8 @@ func (p *planner) admit(it *item, a *assignment) {
 	p.res.Admit = append(p.res.Admit, admit)
 }
 
-// charged leaves out what is none.
-func charged(requests resource.List) resource.List {
+// positive leaves out what is none.
+func positive(requests resource.List) resource.List {
 	list := make(resource.List, len(requests))
 	for name, n := range requests {
 		if n > 0 {
@@ -50,9 +50,9 @@ func charged(requests resource.List) resource.List {
 	return list
 }
 
-// flavors is where each limited resource of a pod set is charged, and the pods
-// themselves.
-func (c *class) flavors(set int, got *chosen) map[string]string {
+// chargedOn is where each limited resource of a pod set is charged, what it is charged
+// for, and the pods themselves.
+func (p *planner) chargedOn(c *class, set int, got *chosen) map[string]string {
 	flavors := map[string]string{}
 	for part, at := range got.flavors {
 		this := &c.sets[set].parts[part]
@@ -62,6 +62,14 @@ func (c *class) flavors(set int, got *chosen) map[string]string {
 		}
 		if _, set := flavors[resource.Pods]; !set {
 			flavors[resource.Pods] = flavor
+		}
+	}
+	for asked := range c.form.Sets[set].Set.Requests {
+		for _, rate := range p.rates.Of(asked) {
+			flavor, limited := flavors[rate.Resource]
+			if _, set := flavors[asked]; limited && !set {
+				flavors[asked] = flavor
+			}
 		}
 	}
 	return flavors

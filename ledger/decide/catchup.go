@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -318,6 +319,7 @@ func (p *planner) openQueues() {
 	if p.Catalog == nil {
 		return
 	}
+	p.rates = resource.NewRates(p.Catalog.Resources.Conversions)
 	for _, name := range slices.Sorted(maps.Keys(p.Catalog.Queues)) {
 		l := p.newLine(name, p.Catalog.Queues[name])
 		p.lines[name] = l

@@ -105,7 +105,7 @@ func (p *planner) classOf(it *item) *class {
 func (p *planner) newClass(it *item) *class {
 	c := &class{line: it.line, form: it.entry.Form()}
 	if unknown := p.unknown(c); len(unknown) > 0 {
-		c.never = append(c.never, reason.NotKnown(c.line.name, unknown, p.limiting(unknown)))
+		c.never = append(c.never, reason.NotKnown(c.line.name, p.withCharged(c.line, unknown), p.limiting(unknown)))
 		return c
 	}
 	for _, set := range c.form.Sets {
@@ -113,8 +113,9 @@ func (p *planner) newClass(it *item) *class {
 		if least := set.Set.MinCount; least > 0 && least < a.count {
 			a.least = least
 		}
+		charged := p.rates.Charged(set.Set.Requests)
 		for i := range c.line.groups {
-			if wants, wanted := c.wants(&set, i); wanted {
+			if wants, wanted := c.wants(charged, i); wanted {
 				a.parts = append(a.parts, part{wants, p.offers(c, i, wants, set.Set.Place, it.verdict.Flavors)})
 			}
 		}
@@ -126,16 +127,16 @@ func (p *planner) newClass(it *item) *class {
 	return c
 }
 
-// wants is what a pod set asks for of a group, by name. A pod set that asks for
+// wants is what a pod set is charged of a group, by name. A pod set that asks for
 // nothing limited is still to have a flavor: the first group's.
-func (c *class) wants(set *book.FormSet, group int) ([]want, bool) {
+func (c *class) wants(charged resource.List, group int) ([]want, bool) {
 	var wants []want
 	none := true
-	for _, name := range set.Set.Requests.Names() {
+	for _, name := range charged.Names() {
 		of, limited := c.line.groupOf[name]
 		none = none && !limited
 		if limited && of == group {
-			wants = append(wants, want{name, set.Set.Requests[name]})
+			wants = append(wants, want{name, charged[name]})
 		}
 	}
 	return wants, len(wants) > 0 || none && group == 0
@@ -181,6 +182,41 @@ func (p *planner) unknown(c *class) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// withCharged tells of resources that are charged as something else what nobody has a
+// quota of.
+func (p *planner) withCharged(l *line, names []string) []string {
+	told := slices.Clone(names)
+	for i, name := range names {
+		var instead []string
+		for _, rate := range p.rates.Of(name) {
+			if p.rates.Converts(name) && p.kind(l, rate.Resource) == policies.Unknown {
+				instead = append(instead, rate.Resource)
+			}
+		}
+		if len(instead) > 0 {
+			told[i] = reason.ChargedAs(name, instead)
+		}
+	}
+	return told
+}
+
+// askedFor is what so many pods of a set ask for that is charged as a resource: nothing
+// if that is the resource itself.
+func (p *planner) askedFor(c *class, set int, pods int64, charged string) []reason.Part {
+	var parts []reason.Part
+	asked, other := c.form.Sets[set].Set.Requests, false
+	for _, source := range p.rates.Sources(charged) {
+		if n := asked[source.Resource]; n > 0 {
+			parts = append(parts, reason.Part{Resource: source.Resource, Amount: resource.Mul(n, pods)})
+			other = other || source.Resource != charged
+		}
+	}
+	if !other {
+		return nil
+	}
+	return parts
 }
 
 // limiting is the queues with a quota of all these resources, by name.

@@ -77,7 +77,7 @@ func (p *planner) noQuota(c *class) bool {
 func (p *planner) lacksQuota(c *class, s *ask, this *part) bool {
 	for at := range this.offers {
 		o := &this.offers[at]
-		if o.clash != nil || p.beyondPotential(c, s.least, this, o, nil) != nil {
+		if o.clash != nil || p.beyondPotential(c, 0, s.least, this, o, nil) != nil {
 			continue
 		}
 		if p.hasQuota(c, s, this, o) {

@@ -273,13 +273,17 @@ func (m *machines) follow(o book.Outstanding) {
 	}
 }
 
-// promisedOf is how much of a resource unbound pods will take where a shape may
-// run.
-func (m *machines) promisedOf(s *fit.Shape, name string) int64 {
+// promisedOf is how much of some resources, counted as one, unbound pods will take
+// where a shape may run.
+func (m *machines) promisedOf(s *fit.Shape, sources []resource.Rate) int64 {
 	total := int64(0)
 	for _, p := range m.promises {
-		if p.Firm && fit.Overlap(p.Shape, s) {
-			total = resource.Add(total, resource.Mul(m.room.Request(p.Shape, name), p.Pods))
+		if !p.Firm || !fit.Overlap(p.Shape, s) {
+			continue
+		}
+		for _, source := range sources {
+			asked := resource.Mul(m.room.Request(p.Shape, source.Resource), p.Pods)
+			total = resource.Add(total, resource.Mul(asked, source.Each))
 		}
 	}
 	return total

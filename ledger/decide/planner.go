@@ -6,6 +6,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -28,6 +29,7 @@ type Planner struct {
 	running map[quota.NodeID][]*victim
 	wakes   wakes // when Jobs are to be judged again
 
+	rates    resource.Rates      // what is charged instead of what
 	base     shares              // what the book charges
 	other    map[quota.Key]int64 // and what has no place in the tree
 	last     last

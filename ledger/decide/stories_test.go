@@ -151,7 +151,7 @@ func TestStories(t *testing.T) {
 		}},
 		{"an ignored resource is asked of no node", func(w *world) {
 			w.catalog.Resources.Ignored = []string{"example.com/*"}
-			w.book.SetIgnored(w.catalog.Resources.Ignored)
+			w.book.SetRules(w.catalog.Resources)
 			w.node("n1", 8)
 			w.job("train", 1, 1, func(j *demand.Job) { j.PodSets[0].Requests["example.com/fpga"] = 1 })
 		}, []string{"train"}, map[string]string{}},

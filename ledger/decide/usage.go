@@ -157,16 +157,17 @@ func (p *planner) has(queue, flavor string) bool {
 // capacity is what the machines of each flavor have, for hold.
 func (p *planner) capacity() map[string]policies.FlavorCapacity {
 	all := map[string]policies.FlavorCapacity{}
+	counted := countedIn(p.Snapshot, p.rates)
 	for name, f := range p.Catalog.Flavors {
 		shape := flavorShape(p.Snapshot, f)
 		amounts := policies.FlavorCapacity{}
-		for _, resourceName := range p.Snapshot.Resources() {
-			t := p.Snapshot.Room().Totals(shape, resourceName)
-			unhealthy := p.Snapshot.Stock(shape, resourceName).Unhealthy
+		for resourceName, sources := range counted {
+			t := p.Snapshot.Room().Totals(shape, sources...)
+			unhealthy := stockOf(p.Snapshot, shape, sources).Unhealthy
 			if t.Allocatable > 0 || t.Held > 0 || unhealthy > 0 {
 				amounts[resourceName] = policies.CapacityAmount{
 					Allocatable: t.Allocatable, Unhealthy: unhealthy, Held: t.Held, Free: t.Free, LargestSlot: t.Largest,
-					Promised: p.machines.promisedOf(shape, resourceName),
+					Promised: p.machines.promisedOf(shape, sources),
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func (p *planner) hopelessPart(c *class, set, part int, sums map[quota.PairID]in
 			clashes = append(clashes, *o.clash)
 			continue
 		}
-		short := p.beyondPotential(c, c.sets[set].least, this, o, sums)
+		short := p.beyondPotential(c, set, c.sets[set].least, this, o, sums)
 		if short == nil {
 			p.leastOf(c, set, this, sums)
 			return nil
@@ -64,7 +64,7 @@ func (p *planner) leastOf(c *class, set int, this *part, sums map[quota.PairID]i
 }
 
 // beyondPotential is the resource of an offer of which there is never enough.
-func (p *planner) beyondPotential(c *class, pods int64, this *part, o *offer, sums map[quota.PairID]int64) *reason.Quota {
+func (p *planner) beyondPotential(c *class, set int, pods int64, this *part, o *offer, sums map[quota.PairID]int64) *reason.Quota {
 	for i, w := range this.wants {
 		asked := resource.Add(sums[o.pairs[i]], resource.Mul(w.perPod, pods))
 		most := int64(0)
@@ -75,7 +75,11 @@ func (p *planner) beyondPotential(c *class, pods int64, this *part, o *offer, su
 			most = min(most, book.ChargeMax)
 		}
 		if asked > most {
-			return &reason.Quota{Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Nominal: most, Asked: asked}
+			short := &reason.Quota{Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Nominal: most, Asked: asked}
+			if sums[o.pairs[i]] == 0 {
+				short.For = p.askedFor(c, set, pods, w.resource)
+			}
+			return short
 		}
 	}
 	return nil
@@ -177,7 +181,7 @@ func (p *planner) lacksPart(c *class, a *assignment, set, part int, got *chosen,
 			clashes = append(clashes, *clash)
 			continue
 		}
-		if short := p.beyondPotential(c, pods, this, o, sums); short != nil {
+		if short := p.beyondPotential(c, set, pods, this, o, sums); short != nil {
 			over = append(over, *short)
 			continue
 		}
@@ -278,11 +282,15 @@ func (p *planner) quotaLack(c *class, a *assignment, set int, this *part, o *off
 		if pair == quota.None || p.tree.Fits(c.line.node, pair, asked) {
 			continue
 		}
-		r := reason.NoQuota(reason.Quota{
+		short := reason.Quota{
 			Queue: c.line.name, Flavor: o.flavor, Resource: w.resource, Asked: asked,
 			Used: p.tree.Usage(c.line.node, pair), Nominal: p.tree.Nominal(c.line.node, pair),
 			Left: p.tree.Available(c.line.node, pair), Shared: p.sharing(c.line.node, pair, asked),
-		})
+		}
+		if a.used(pair) == 0 {
+			short.For = p.askedFor(c, set, c.sets[set].count, w.resource)
+		}
+		r := reason.NoQuota(short)
 		return &r
 	}
 	return nil

@@ -33,10 +33,12 @@ func (r *Reservation) EndedSince(j *Job) (all, well int64) {
 type ReservedPodSet struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
-	// Requests of one pod, as charged.
+	// Requests of one pod, as it asks: what is charged for them says the policy in
+	// force, at any time.
 	Requests resource.List `json:"requests"`
-	// Flavors is resource → flavor for every charged resource, and always for
-	// pods: what has no flavor of its own is charged where the pods are.
+	// Flavors is resource → flavor for every charged resource and whatever it was
+	// charged for, and always for pods: what has no flavor of its own is charged where
+	// the pods are.
 	Flavors map[string]string `json:"flavors"`
 	// NodeSelector and Tolerations that the admission added to the template:
 	// they tell where pods may land that do not exist yet, whatever becomes of
@@ -45,12 +47,21 @@ type ReservedPodSet struct {
 	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
 }
 
-// FlavorOf is where a resource of the pod set is charged.
-func (r *ReservedPodSet) FlavorOf(name string) string {
-	if flavor, ok := r.Flavors[name]; ok {
-		return flavor
+// FlavorOf is where a resource of the pod set is charged: that of the first of its
+// names that has one. What is charged for another goes where its own name says, then
+// where that of the other does, as another policy may have charged it.
+func (r *ReservedPodSet) FlavorOf(names ...string) string {
+	return resource.FlavorOf(r.Flavors, names...)
+}
+
+// EachCharge calls f for what one pod of the set is charged, by what it asks for; for
+// a row more than once, where several are charged as one.
+func (r *ReservedPodSet) EachCharge(rates resource.Rates, f func(flavor, charged string, amount int64)) {
+	for _, asked := range r.Requests.Names() {
+		if n := r.Requests[asked]; n > 0 {
+			rates.Each(asked, n, func(charged string, n int64) { f(r.FlavorOf(charged, asked), charged, n) })
+		}
 	}
-	return r.Flavors[resource.Pods]
 }
 
 // Injected is what an admission added to the pod template's scheduling fields,

@@ -56,7 +56,7 @@ type pod struct {
 
 // begin sets up what there is now.
 func (p *play) begin() {
-	p.book.SetIgnored(p.in.Catalog.Resources.Ignored)
+	p.book.SetRules(p.in.Catalog.Resources)
 	p.free.nodes = slices.Clone(p.Nodes)
 	slices.SortFunc(p.free.nodes, func(a, b *supply.Node) int {
 		if a.Name < b.Name {

@@ -106,27 +106,3 @@ func before(a, b string) bool {
 	}
 	return a < b
 }
-
-// Totals is what the nodes have of a resource, where a shape may run.
-type Totals struct{ Allocatable, Held, Free, Largest int64 }
-
-// Totals sums up one resource over the nodes that may run the shape.
-func (r *Room) Totals(s *Shape, name string) Totals {
-	r.table(s)
-	t := Totals{}
-	res, ok := r.nodes.index[name]
-	if !ok {
-		return t
-	}
-	for i := range r.nodes.rows {
-		if !s.matches(int32(i)) {
-			continue
-		}
-		at := i*r.nodes.stride + int(res)
-		t.Allocatable += r.nodes.alloc[at]
-		t.Held += r.nodes.held[at]
-		t.Free += r.free[at]
-		t.Largest = max(t.Largest, r.free[at])
-	}
-	return t
-}

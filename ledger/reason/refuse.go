@@ -64,6 +64,11 @@ func NotKnown(queue string, resources, have []string) Reason {
 		strings.Join(resources, ", "), queue, try)}
 }
 
+// ChargedAs is a resource and what is charged instead of it.
+func ChargedAs(name string, instead []string) string {
+	return name + " (charged as " + and(instead) + ")"
+}
+
 // NoFlavors is a queue or a verdict without any flavor.
 func NoFlavors(queue string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the policy allows it no flavor of queue %s", queue)}

@@ -14,6 +14,27 @@ type Quota struct {
 	Used, Nominal, Asked    int64
 	Left                    int64 // what it may still use, borrowed or not
 	Shared                  Sharing
+	// For is what is asked for where that is charged as the resource; empty: the
+	// resource itself.
+	For []Part
+}
+
+// Part is an amount of one resource.
+type Part struct {
+	Resource string
+	Amount   int64
+}
+
+// asked is how much is asked for: of something else, what that is in the resource.
+func (q Quota) asked() string {
+	if len(q.For) == 0 {
+		return Amount(q.Resource, q.Asked)
+	}
+	var parts []string
+	for _, part := range q.For {
+		parts = append(parts, Amount(part.Resource, part.Amount)+" "+part.Resource)
+	}
+	return and(parts) + " = " + Amount(q.Resource, q.Asked) + " " + q.Resource
 }
 
 // Sharing is with whom a queue shares what it has too little of; the zero value is
@@ -37,7 +58,7 @@ type Borrower struct {
 func NoQuota(q Quota) Reason {
 	return Reason{Code: WaitingForQuota, Message: fmt.Sprintf("%s uses %s of %s %s on %s; %s asked, %s left%s",
 		q.Queue, Amount(q.Resource, q.Used), Amount(q.Resource, q.Nominal), q.Resource, q.Flavor,
-		Amount(q.Resource, q.Asked), Amount(q.Resource, max(0, q.Left)), q.Shared.text(q.Resource))}
+		q.asked(), Amount(q.Resource, max(0, q.Left)), q.Shared.text(q.Resource))}
 }
 
 // borrowersMax is how many queues a message names.
@@ -102,8 +123,11 @@ func OverQuota(pods int64, over ...Quota) Reason {
 			same++
 		}
 		apart = apart || same > 1 && pods > 1 && sum >= first.Asked
-		parts = append(parts, fmt.Sprintf("%s %s asked; %s may use at most %s",
-			Amount(first.Resource, first.Asked), first.Resource, first.Queue, strings.Join(at, ", ")))
+		asked := first.asked()
+		if len(first.For) == 0 {
+			asked += " " + first.Resource
+		}
+		parts = append(parts, fmt.Sprintf("%s asked; %s may use at most %s", asked, first.Queue, strings.Join(at, ", ")))
 		over = over[same:]
 	}
 	message := strings.Join(parts, "; ")

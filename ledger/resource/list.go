@@ -118,3 +118,14 @@ func (l List) Names() []string {
 // Limit is what an amount that cannot be counted is held at: more than any
 // quota or node has.
 const Limit int64 = math.MaxInt64
+
+// FlavorOf is the flavor of the first of some names of a resource that has one, else
+// where the pods are.
+func FlavorOf(flavors map[string]string, names ...string) string {
+	for _, name := range names {
+		if flavor, ok := flavors[name]; ok {
+			return flavor
+		}
+	}
+	return flavors[Pods]
+}

@@ -68,10 +68,12 @@ type Live struct {
 	Holds    []Holding
 }
 
-// Holding is an amount of one resource on one flavor.
+// Holding is an amount of one resource, as pods ask for it: each policy has its own
+// word on what is charged for that.
 type Holding struct {
-	Flavor, Resource string
-	Amount           int64
+	Resource string
+	Amount   int64
+	Flavors  map[string]string // resource → flavor, as in the reservation
 }
 
 // flight is a pre-flight in progress.
@@ -82,7 +84,8 @@ type flight struct {
 	harmed         int64
 	late           int    // Jobs about which there was no answer in time
 	why            string // the last time
-	used           map[cell]int64
+	used           map[cell]int64 // by what the candidate charges
+	had            map[cell]int64 // by what the policy in force charges
 }
 
 // cell is where an admitted Job is charged.
@@ -91,7 +94,7 @@ type cell struct{ queue, flavor, resource string }
 // preflight asks a candidate about each Job, and says what would change. It has
 // no effect on any of them.
 func preflight(ctx context.Context, jobs []Live, old, candidate *engine.Revision) (*v1alpha1.Preflight, error) {
-	f := &flight{old: old, candidate: candidate, counts: map[string]int64{}, examples: map[string][]string{}, used: map[cell]int64{}}
+	f := &flight{old: old, candidate: candidate, counts: map[string]int64{}, examples: map[string][]string{}, used: map[cell]int64{}, had: map[cell]int64{}}
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, preflightMax)
 	defer cancel()
@@ -256,15 +259,24 @@ func takes(revision *engine.Revision, queue string, from *policies.Namespace) bo
 func (f *flight) charge(live *Live) {
 	lost := ""
 	for _, h := range live.Holds {
-		at := cell{live.Queue, h.Flavor, h.Resource}
-		f.used[at] = resource.Add(f.used[at], h.Amount)
-		if lost == "" && offers(f.old, live.Queue, h.Flavor) && !offers(f.candidate, live.Queue, h.Flavor) {
-			lost = h.Flavor
+		h.charge(live.Queue, f.candidate, f.used)
+		h.charge(live.Queue, f.old, f.had)
+		flavor := resource.FlavorOf(h.Flavors, h.Resource)
+		if lost == "" && offers(f.old, live.Queue, flavor) && !offers(f.candidate, live.Queue, flavor) {
+			lost = flavor
 		}
 	}
 	if lost != "" {
 		f.note(changeFlavor, "%s: runs on %s, which queue %s would not have", live.Name, lost, live.Queue)
 	}
+}
+
+func (h Holding) charge(queue string, by *engine.Revision, sums map[cell]int64) {
+	rates := resource.NewRates(by.Catalog().Resources.Conversions)
+	rates.Each(h.Resource, h.Amount, func(charged string, amount int64) {
+		at := cell{queue, resource.FlavorOf(h.Flavors, charged, h.Resource), charged}
+		sums[at] = resource.Add(sums[at], amount)
+	})
 }
 
 func offers(revision *engine.Revision, queue, flavor string) bool {
@@ -277,7 +289,7 @@ func offers(revision *engine.Revision, queue, flavor string) bool {
 func (f *flight) quotas() {
 	over := map[string][]cell{}
 	for at, used := range f.used {
-		if exceeds(f.candidate, at, used) && !exceeds(f.old, at, used) {
+		if exceeds(f.candidate, at, used) && !exceeds(f.old, at, f.had[at]) {
 			over[at.queue] = append(over[at.queue], at)
 		}
 	}

@@ -60,7 +60,7 @@ func waiting(t testing.TB, old *engine.Revision, name, queue, class string) Live
 
 func running(live Live, queue, flavor string, gpus int64) Live {
 	live.Admitted, live.Queue = true, queue
-	live.Holds = []Holding{{flavor, "nvidia.com/gpu", gpus}}
+	live.Holds = []Holding{{Resource: "nvidia.com/gpu", Amount: gpus, Flavors: map[string]string{"nvidia.com/gpu": flavor}}}
 	return live
 }
 
@@ -112,6 +112,10 @@ func TestAPreflightTellsWhatWouldChangeForTheJobsThatThereAre(t *testing.T) {
 			"bad.rego": "package holdshort.policy\n\nhold contains {\"code\": \"a.example/Bad\", \"message\": \"x\"} if {\n\tinput.verdict.queue == \"lab\"\n\tto_number(input.workload.name) > 1\n}\n"},
 			&v1alpha1.Preflight{Jobs: 4, HarmedPercent: 25, Changes: []v1alpha1.PreflightChange{
 				{Kind: "Fails", Count: 1, Examples: []string{`a/w2: bad.rego:5: hold: to_number: strconv.ParseFloat: parsing "w2": invalid syntax`}}}}},
+		{"cards are charged in slices, of which a queue has too few", map[string]string{"data.yaml": strings.ReplaceAll(twoQueues,
+			"{nvidia.com/gpu:", "{slices:") + "    resources: {conversions: {nvidia.com/gpu: {slices: 2}}}\n"},
+			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{
+				{Kind: "OverQuota", Count: 1, Examples: []string{"lab: uses 12 of 8 slices on gpu"}}}}},
 		{"Jobs move to another queue", map[string]string{"data.yaml": twoQueues,
 			"move.rego": "package holdshort.policy\n\nclassify.queue := \"lab\"\n"},
 			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{

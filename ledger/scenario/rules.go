@@ -166,7 +166,7 @@ func (r *rules) catalog(now int64, stock sim.Stock) (*policies.Catalog, bool) {
 		r.minute, moved = minute, true
 	}
 	if r.revision.ReadsPart("catalog", "capacity") {
-		if counted := stock(r.revision.Catalog().Flavors); !equal(counted, r.capacity) {
+		if counted := stock(r.revision.Catalog()); !equal(counted, r.capacity) {
 			r.capacity, moved = counted, true
 		}
 	}

@@ -51,7 +51,7 @@ func TestAPolicyThatFlipsEveryMinuteEndsNothing(t *testing.T) {
 			key := quota.Key{Queue: "q", Flavor: flavor, Resource: gpu}
 			asked := int64(0)
 			for _, a := range m.Plan.Admit {
-				asked += charges(&a.Reservation)[key]
+				asked += charges(&a.Reservation, nil)[key]
 			}
 			if _, inForce := m.Input.Catalog.Flavors[flavor]; asked > 0 && (!inForce || m.Book.Usage()[key]+asked > nominal) {
 				t.Errorf("at %d s %d GPUs of %s start beside %d, of %d", (m.Input.Now-start)/second, asked, flavor, m.Book.Usage()[key], nominal)

@@ -100,7 +100,7 @@ func drawHold(t *rapid.T, w *sim.World) {
 func TestSafetyMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &follower{Planner: decide.NewPlanner()}
-		w := drawWorld(t, wanted{queues: 4, jobs: 14, outside: true})
+		w := drawWorld(t, wanted{queues: 4, jobs: 14, outside: true, units: true})
 		drawHold(t, &w)
 		watched(t, w, func(m sim.Moment) {
 			asking := m.Input

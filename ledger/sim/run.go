@@ -60,6 +60,9 @@ func Run(w World) (*Log, error) {
 			Metrics: Metrics{Wait: map[string]int64{}, Use: map[string]float64{}},
 		},
 	}
+	if w.Catalog != nil {
+		r.book.SetRules(w.Catalog.Resources)
+	}
 	for i := range w.Changes {
 		c := &w.Changes[i]
 		r.at(c.At, func() { r.change(c) })
@@ -169,12 +172,12 @@ func (r *run) refresh() {
 	if r.Rules.Catalog == nil {
 		return
 	}
-	catalog, again := r.Rules.Catalog(r.now, func(flavors map[string]policies.Flavor) policies.CatalogCapacity {
-		return decide.Stock(r.book.Snapshot(), flavors)
+	catalog, again := r.Rules.Catalog(r.now, func(catalog *policies.Catalog) policies.CatalogCapacity {
+		return decide.Stock(r.book.Snapshot(), catalog)
 	})
 	if catalog != nil && catalog != r.Catalog {
 		r.Catalog = catalog
-		r.book.SetIgnored(catalog.Resources.Ignored)
+		r.book.SetRules(catalog.Resources)
 	}
 	for _, uid := range sorted(r.jobs) {
 		if j := r.jobs[uid]; again && !j.gone && !j.is.Admitted() {

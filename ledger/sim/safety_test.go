@@ -47,7 +47,7 @@ func tail(log *sim.Log) string {
 // cohort above it, with all that is charged, pods that are still going included.
 func TestSafetyQuota(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, wanted{queues: 4, jobs: 12, outside: true})
+		w := drawWorld(t, wanted{queues: 4, jobs: 12, outside: true, units: true})
 		story := newStory(w)
 		watched(t, w, func(m sim.Moment) {
 			story.plan(m)
@@ -65,7 +65,7 @@ func TestSafetyQuota(t *testing.T) {
 				charge(key, n)
 			}
 			for _, a := range m.Plan.Admit {
-				all := charges(&a.Reservation)
+				all := charges(&a.Reservation, m.Input.Catalog.Resources.Conversions)
 				for key, n := range all {
 					q, pair := tree.Queue(key.Queue), tree.Pair(key.Flavor, key.Resource)
 					if pair == quota.None || !limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
@@ -90,11 +90,17 @@ func charge(tree *quota.Tree, key quota.Key, n int64) {
 }
 
 // charges is what a reservation takes, row by row.
-func charges(r *demand.Reservation) map[quota.Key]int64 {
+func charges(r *demand.Reservation, instead map[string]map[string]int64) map[quota.Key]int64 {
 	all := map[quota.Key]int64{}
 	for _, set := range r.PodSets {
 		for name, n := range set.Requests {
-			all[quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(name), Resource: name}] += n * set.Count
+			units := instead[name]
+			if len(units) == 0 {
+				units = map[string]int64{name: 1}
+			}
+			for unit, each := range units {
+				all[quota.Key{Queue: r.Queue, Flavor: set.FlavorOf(unit), Resource: unit}] += n * set.Count * each
+			}
 		}
 	}
 	return all
@@ -113,7 +119,7 @@ func limited(q policies.Queue, name string) bool {
 func TestSafetyNoLeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var last sim.Moment
-		watched(t, drawWorld(t, wanted{queues: 3, jobs: 10, outside: true}), func(m sim.Moment) { last = m })
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 10, outside: true, units: true}), func(m sim.Moment) { last = m })
 		if err := last.Book.SelfCheck(); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +142,7 @@ func TestSafetyNoLeak(t *testing.T) {
 func TestSafetyReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
-		watched(t, drawWorld(t, wanted{queues: 3, jobs: 8, outside: true}), func(m sim.Moment) {
+		watched(t, drawWorld(t, wanted{queues: 3, jobs: 8, outside: true, units: true}), func(m sim.Moment) {
 			if len(m.Input.Busy) > 0 {
 				return // what is assumed is on no object yet
 			}
@@ -161,7 +167,7 @@ func TestSafetyReplay(t *testing.T) {
 func TestSafetyAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
-		watched(t, drawWorld(t, wanted{queues: 4, jobs: 8, outside: true}), func(m sim.Moment) {
+		watched(t, drawWorld(t, wanted{queues: 4, jobs: 8, outside: true, units: true}), func(m sim.Moment) {
 			if m.Round > 1 {
 				return
 			}
@@ -196,6 +202,7 @@ func rebuilt(m sim.Moment, random *rand.Rand) *book.Book {
 		random.Shuffle(len(feed), func(i, k int) { feed[i], feed[k] = feed[k], feed[i] })
 	}
 	b := book.New()
+	b.SetRules(m.Input.Catalog.Resources)
 	for _, f := range feed {
 		f(b)
 	}

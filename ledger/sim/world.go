@@ -73,8 +73,8 @@ type Rules struct {
 	Every int64
 }
 
-// Stock counts the machines of flavors.
-type Stock func(map[string]policies.Flavor) policies.CatalogCapacity
+// Stock counts the machines of a catalog's flavors.
+type Stock func(*policies.Catalog) policies.CatalogCapacity
 
 // Question is what hold may read of the state.
 type Question struct {

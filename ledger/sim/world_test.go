@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -15,6 +16,7 @@ import (
 
 const (
 	gpu    = "nvidia.com/gpu"
+	part   = "nvidia.com/mig-1g.10gb"
 	second = int64(1e9)
 	start  = 1_000_000 * second
 )
@@ -34,6 +36,7 @@ type wanted struct {
 	preempts    bool // every queue lets the more important displace others
 	noCaps      bool // queues may run as many Jobs as they have room for
 	noBackfill  bool // no queue lets Jobs overtake its head
+	units       bool // cards may be charged in slices, and parts of them asked for
 	plain       bool // no Backfill, no caps on counts, no minimum run times
 }
 
@@ -108,8 +111,37 @@ func drawCatalog(t *rapid.T, want wanted) *policies.Catalog {
 	for i := range rapid.IntRange(1, want.queues).Draw(t, "queues") {
 		c.Queues[fmt.Sprint("q", i)] = drawQueue(t, want, flavors)
 	}
+	if want.units && rapid.Bool().Draw(t, "slices") {
+		inSlices(t, c)
+	}
 	return c
 }
+
+// inSlices has cards and parts of them charged in slices, by the quota that there was of
+// cards.
+func inSlices(t *rapid.T, c *policies.Catalog) {
+	each := rapid.Int64Range(1, 4).Draw(t, "slices of a card")
+	c.Resources.Conversions = map[string]map[string]int64{gpu: {"slices": each}, part: {"slices": 1}}
+	renamed := func(quota map[string]map[string]policies.Limit) {
+		for _, limits := range quota {
+			limits["slices"] = limits[gpu]
+			delete(limits, gpu)
+		}
+	}
+	for _, name := range sortedNames(c.Cohorts) {
+		renamed(c.Cohorts[name].Quota)
+	}
+	for _, name := range sortedNames(c.Queues) {
+		renamed(c.Queues[name].Quota)
+		for i, g := range c.Queues[name].Groups {
+			if slices.Contains(g.Resources, gpu) {
+				c.Queues[name].Groups[i].Resources = []string{"slices"}
+			}
+		}
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func drawQuota(t *rapid.T, flavors []string, borrow bool) map[string]map[string]policies.Limit {
 	quota := map[string]map[string]policies.Limit{}
@@ -187,7 +219,7 @@ func drawNodes(t *rapid.T, want wanted) []*supply.Node {
 func node(name, kind string, gpus int64) *supply.Node {
 	return &supply.Node{
 		Name: name, Labels: map[string]string{"kind": kind}, Ready: true,
-		Allocatable: resource.List{"cpu": 10_000, "pods": 10_000, gpu: gpus},
+		Allocatable: resource.List{"cpu": 10_000, "pods": 10_000, gpu: gpus, part: gpus},
 	}
 }
 
@@ -202,6 +234,11 @@ func drawWorkload(t *rapid.T, want wanted, c *policies.Catalog, i int) *sim.Work
 	}
 	if n := rapid.Int64Range(0, 2).Draw(t, "cores of a pod"); n > 0 {
 		set.Requests["cpu"] = n
+	}
+	if want.units {
+		if n := rapid.Int64Range(0, 2).Draw(t, "parts of a pod"); n > 0 {
+			set.Requests[part] = n
+		}
 	}
 	job := &sim.Workload{
 		UID: name, Namespace: "team", Name: name, PodSets: []demand.PodSet{set}, Runs: rapid.Int64Range(1, 30).Draw(t, "runs") * second,

@@ -11,6 +11,19 @@ pods := sum([set.count | some set in input.workload.podSets])
 largest(resource) := max(array.concat([0], [amount | some set in input.workload.podSets; amount := set.requests[resource]]))
 
 # METADATA
+# title: How much of a resource the workload is charged
+# description: |
+#   As total, but in what quotas and input.usage count: what resources.conversions charge as this resource is that much of
+#   it, and a resource that is charged as others is 0.
+charged(resource) := sum([amount |
+	some name, units in data.holdshort.policy.catalog.resources.conversions
+	amount := total(name) * units[resource]
+]) + sum([amount |
+	not data.holdshort.policy.catalog.resources.conversions[resource]
+	amount := total(resource)
+])
+
+# METADATA
 # title: Who the workload belongs to
 # description: |
 #   The name of its owner if that is of the kind, owner("CronJob"); otherwise undefined.

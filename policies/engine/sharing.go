@@ -171,6 +171,9 @@ func (v *validator) groups(path fieldPath, q policies.Queue) {
 		for j, name := range group.Resources {
 			at := path.at(i).with("resources").at(j)
 			v.resourceName(at, name)
+			if v.isConverted(name) {
+				v.neverCharged(at, name)
+			}
 			if other, again := inGroup[name]; again {
 				v.fail(at, "name each resource in one group", "%s is also in groups[%d]", name, other)
 			}

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // conversions must be exact, and one step deep.
@@ -21,6 +22,18 @@ func (v *validator) conversions(path fieldPath, conversions map[string]map[strin
 			}
 		}
 	}
+}
+
+func (v *validator) isConverted(name string) bool {
+	_, converted := v.catalog.Resources.Conversions[name]
+	return converted
+}
+
+// neverCharged refuses a limit of what is charged as something else: it would bound
+// nothing.
+func (v *validator) neverCharged(path fieldPath, name string) {
+	instead := strings.Join(slices.Sorted(maps.Keys(v.catalog.Resources.Conversions[name])), ", ")
+	v.fail(path, instead, "%s is charged as %s (resources.conversions), so nothing would ever count here", name, instead)
 }
 
 // perDevice must be one step deep, so that the order does not matter.

@@ -22,7 +22,6 @@ func (v *validator) unsupported() {
 		v.notYet(said, f.Placement == policies.PlacementExact, path.with("placement"), "the scheduler chooses the nodes")
 		v.notYet(said, len(f.Topology) > 0, path.with("topology"), "pods may be anywhere on the flavor's nodes")
 	}
-	v.unsupportedConversions(said)
 	v.unsupportedUnits()
 	v.unsupportedKinds()
 }
@@ -47,23 +46,6 @@ func (v *validator) unsupportedLimits(name string, q policies.Queue) {
 		v.fail(fieldPath{"queues", name, "budget"},
 			"custom.budgets."+name+" instead, with the rules of the bundle gpu-hour-budget: they bound what each Job may cost; or a quota",
 			"not supported by this version: it does not count hours that were used, and Jobs would start beyond the budget")
-	}
-}
-
-// unsupportedConversions: a resource that would be converted is one that nothing
-// else is said of, so that Jobs that ask for it are held. Where it is charged or
-// free by another rule, they would start as if there were no conversion.
-func (v *validator) unsupportedConversions(said map[string]bool) {
-	for _, name := range slices.Sorted(maps.Keys(v.catalog.Resources.Conversions)) {
-		path := fieldPath{"resources", "conversions", name}
-		for _, queue := range slices.Sorted(maps.Keys(v.catalog.Queues)) {
-			if class := v.catalog.ResourceClass(v.catalog.Queues[queue], name); class != policies.Unknown {
-				v.fail(path, "leave the conversion out", "not supported by this version yet, and queue %s would take %s as %s", queue, name, class)
-				break
-			}
-		}
-		v.notYet(said, !said["resources.conversions"], path, "Jobs that ask for what is converted are held")
-		said["resources.conversions"] = true
 	}
 }
 

@@ -143,6 +143,9 @@ func (v *validator) limits(parent fieldPath, flavor string, limits map[string]po
 	for _, name := range sortedWhere(limits, func(name string, _ policies.Limit) bool { return !v.isResource(name) }) {
 		v.notResource(parent.with(flavor).with(name), name)
 	}
+	for _, name := range sortedWhere(limits, func(name string, _ policies.Limit) bool { return v.isConverted(name) }) {
+		v.neverCharged(parent.with(flavor).with(name), name)
+	}
 }
 
 // lendable warns of a queue that lends more than it has. A cohort lends what is

@@ -43,3 +43,16 @@ test_share_of_what_is_not_known_is_nothing if {
 	lib.share("a100", "nvidia.com/gpu", 25) == 0 with input.capacity as capacity
 	lib.share("h100", "cpu", 25) == "0m" with input as {}
 }
+
+test_what_is_converted_is_charged_in_units if {
+	table := {"nvidia.com/gpu": {"slices": 7}, "nvidia.com/mig-3g.40gb": {"slices": 3}}
+	total := {"nvidia.com/gpu": 2, "nvidia.com/mig-3g.40gb": 1, "slices": 5, "cpu": 4000}
+	charged := {name: lib.charged(name) |
+		some name in ["slices", "nvidia.com/gpu", "cpu", "memory"]
+	} with data.holdshort.config.resources.conversions as table with input.workload.total as total
+	charged == {"slices": 22, "nvidia.com/gpu": 0, "cpu": 4000, "memory": 0}
+}
+
+test_without_conversions_all_is_charged_as_it_is if {
+	lib.charged("nvidia.com/gpu") == 2 with data.holdshort.config as {} with input.workload.total as {"nvidia.com/gpu": 2}
+}

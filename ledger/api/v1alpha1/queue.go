@@ -80,6 +80,10 @@ type QueueUsage struct {
 	// its cohort have it. Absent: nothing.
 	// +optional
 	Lent *resource.Quantity `json:"lent,omitempty"`
+	// Counts is what is charged here, and how much for each unit of it. Absent: the
+	// resource alone, as it is.
+	// +optional
+	Counts map[string]int64 `json:"counts,omitempty"`
 }
 
 // QueueHead is the first Job in line.

@@ -79,7 +79,7 @@ func LintCluster(bundle engine.Bundle, catalog *policies.Catalog, nodes []Node) 
 		has[name] = resources
 	}
 	for _, name := range slices.Sorted(maps.Keys(catalog.Queues)) {
-		found = append(found, missingResources(parts, name, catalog.Queues[name], has)...)
+		found = append(found, missingResources(parts, name, catalog, has)...)
 	}
 	parts.Quote(found)
 	return found, nil
@@ -103,12 +103,16 @@ func onNodes(flavor policies.Flavor, nodes []Node) (resources []string, count in
 	return slices.Compact(resources), count
 }
 
-func missingResources(parts *engine.Parts, name string, queue policies.Queue, has map[string][]string) []engine.Problem {
+func missingResources(parts *engine.Parts, name string, catalog *policies.Catalog, has map[string][]string) []engine.Problem {
+	queue := catalog.Queues[name]
 	var found []engine.Problem
 	for _, flavor := range slices.Sorted(maps.Keys(queue.Quota)) {
 		there, known := has[flavor]
 		for _, resource := range slices.Sorted(maps.Keys(queue.Quota[flavor])) {
-			if !known || queue.Quota[flavor][resource].Nominal == 0 || slices.Contains(there, resource) {
+			if !known || queue.Quota[flavor][resource].Nominal == 0 || slices.ContainsFunc(there, func(name string) bool {
+				_, charged := catalog.Resources.Conversions[name][resource]
+				return charged || name == resource
+			}) {
 				continue
 			}
 			found = append(found, parts.InData(LintResource, fmt.Sprintf("no node of the flavor %s has this resource", flavor),

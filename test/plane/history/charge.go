@@ -46,7 +46,7 @@ func (w *world) charged() charges {
 			}
 			into = holding[owner.UID]
 		}
-		into.addPod(pod)
+		into.addPod(pod, w.instead)
 	}
 	for uid, job := range w.jobs {
 		if w.admitted(job) {
@@ -61,7 +61,7 @@ func (w *world) holders(k row) string {
 	var lines []string
 	for _, pod := range w.pods {
 		own := charges{}
-		if own.addPod(pod); own[k] > 0 {
+		if own.addPod(pod, w.instead); own[k] > 0 {
 			lines = append(lines, fmt.Sprintf("pod %s of %s holds %d: %s on %q, deleted: %v", pod.Name, jobOf(pod), own[k],
 				pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil))
 		}
@@ -97,22 +97,37 @@ func (w *world) claim(job *batchv1.Job) charges {
 	claimed := charges{}
 	r := w.given[job.UID]
 	for _, set := range r.PodSets {
-		for name, flavor := range set.Flavors {
-			claimed[row{r.Queue, flavor, name}] += set.Requests[name] * mayRun(job)
-		}
+		claimed.add(r.Queue, set.Flavors, set.Requests.Times(mayRun(job)), w.instead)
 	}
 	return claimed
 }
 
 // addPod charges a pod by what the admission wrote into its template.
-func (c charges) addPod(pod *corev1.Pod) {
+func (c charges) addPod(pod *corev1.Pod, instead map[string]map[string]int64) {
 	queue, flavors := pod.Labels[policies.LabelQueue], map[string]string{}
 	if queue == "" || podEnded(pod) || json.Unmarshal([]byte(pod.Annotations[policies.AnnotationFlavors]), &flavors) != nil {
 		return
 	}
-	takes := asks(pod)
-	for name, flavor := range flavors {
-		c[row{queue, flavor, name}] += takes[name]
+	c.add(queue, flavors, asks(pod), instead)
+}
+
+// add charges amounts, each as what the policy charges instead of it. Where that has no
+// flavor of its own, another policy was in force then, and it is that of what was asked.
+func (c charges) add(queue string, flavors map[string]string, takes map[string]int64, instead map[string]map[string]int64) {
+	for name, amount := range takes {
+		units := instead[name]
+		if len(units) == 0 {
+			units = map[string]int64{name: 1}
+		}
+		for unit, each := range units {
+			flavor, charged := flavors[unit]
+			if !charged {
+				flavor, charged = flavors[name]
+			}
+			if charged {
+				c[row{queue, flavor, unit}] += amount * each
+			}
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Check replays a history, sorted by version, and returns what broke the rules.
 func Check(events []Event, rules Rules) []Violation {
-	c := &checker{rules: rules, world: newWorld(), stories: map[types.UID]*story{}, complained: map[types.UID]bool{}}
+	c := &checker{rules: rules, world: newWorld(rules.Conversions), stories: map[types.UID]*story{}, complained: map[types.UID]bool{}}
 	for _, e := range events {
 		c.event(e)
 	}

@@ -146,6 +146,16 @@ func TestQuotaIsJudgedWheneverSomethingIsCharged(t *testing.T) {
 			rules: Rules{Limits: append(limit(2), Limit{"research", "h100", gpu, 4, 3})},
 		},
 		{
+			name: "what is converted counts in its unit, of who was admitted by another policy, too",
+			tape: new(tape).node("n", 8).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).
+				pod(Added, podOf("a", 1), boundTo("n")).pod(Added, podOf("a", 2), boundTo("n")).pod(Added, podOf("a", 3), boundTo("n")),
+			rules: Rules{
+				Conversions: map[string]map[string]int64{gpu: {"slices": 7}},
+				Limits:      []Limit{{Queue: "research", Flavor: "h100", Resource: "slices", Amount: 14}, {Queue: "research", Flavor: "h100", Resource: gpu}},
+			},
+			want: []string{"quota: pod/ns/a-3 at version 6: queue research then held 21 of slices on flavor h100, and 14 were allowed"},
+		},
+		{
 			name:  "other queues are not judged",
 			tape:  new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)),
 			rules: Rules{Limits: limit(0), Queues: []string{"other"}},

@@ -9,6 +9,9 @@ import (
 type Rules struct {
 	// Limits of what queues may hold. What is not listed has none.
 	Limits []Limit
+	// Conversions are what is charged instead of a resource, for each unit of it. What is
+	// not there is charged as itself.
+	Conversions map[string]map[string]int64
 	// Queues to judge; empty means all. Planes are shared between tests.
 	Queues []string
 	// RanOnce asks at the end whether each Job was admitted once and not suspended

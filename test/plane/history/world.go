@@ -22,10 +22,12 @@ type world struct {
 	nodes map[string]*corev1.Node
 	// given is what each Job was lifted with, whatever has become of it since.
 	given map[types.UID]*demand.Reservation
+	// instead is what is charged for one unit of a resource.
+	instead map[string]map[string]int64
 }
 
-func newWorld() *world {
-	return &world{map[types.UID]*batchv1.Job{}, map[types.UID]*corev1.Pod{}, map[string]*corev1.Node{}, map[types.UID]*demand.Reservation{}}
+func newWorld(instead map[string]map[string]int64) *world {
+	return &world{map[types.UID]*batchv1.Job{}, map[types.UID]*corev1.Pod{}, map[string]*corev1.Node{}, map[types.UID]*demand.Reservation{}, instead}
 }
 
 func (w *world) apply(e Event) {

@@ -99,7 +99,7 @@ func (x *JobExplanation) short(rows []QueueUsage) []QueueUsage {
 	var asked []QueueUsage
 	for _, u := range rows {
 		row := reason.Quota{
-			Queue: x.Queue, Flavor: u.Flavor, Resource: u.Resource, Used: u.Used, Nominal: u.Limit, Asked: askedOf(x.Asks, u.Resource), Left: u.Available,
+			Queue: x.Queue, Flavor: u.Flavor, Resource: u.Resource, Used: u.Used, Nominal: u.Limit, Asked: u.askedBy(x.Asks), Left: u.Available,
 		}
 		if row.About(x.Message) {
 			x.Now = append(x.Now, u)
@@ -150,11 +150,11 @@ func unverified(d *demand.Job, podSet string) []string {
 	return nil
 }
 
-// askedOf is what all pods together want of a resource.
-func askedOf(asks []Ask, name string) int64 {
+// askedBy is what all pods together want of the row.
+func (u *QueueUsage) askedBy(asks []Ask) int64 {
 	total := int64(0)
 	for _, a := range asks {
-		total = resource.Add(total, resource.Mul(a.Requests[name], a.Pods))
+		total = resource.Add(total, resource.Mul(u.chargedFor(a.Requests), a.Pods))
 	}
 	return total
 }

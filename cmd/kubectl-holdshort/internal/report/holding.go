@@ -120,13 +120,27 @@ func looseOf(d *demand.Job, pods *Remains, short []QueueUsage) resource.List {
 // nobody knows which it is on, so any will do.
 func partOf(list resource.List, flavors map[string]string, short []QueueUsage) resource.List {
 	part := resource.List{}
-	for _, u := range short {
-		flavor, known := flavors[u.Resource]
-		if amount := list[u.Resource]; amount > 0 && (flavors == nil || known && flavor == u.Flavor) {
+	for i := range short {
+		u := &short[i]
+		if amount := u.chargedFor(list); amount > 0 && (flavors == nil || u.isOn(flavors)) {
 			part[u.Resource] = amount
 		}
 	}
 	return part
+}
+
+// isOn tells whether what is charged as the row is on its flavor: by its own name, or by
+// that of what it is charged for, where another policy gave the flavor.
+func (u *QueueUsage) isOn(flavors map[string]string) bool {
+	if flavor, known := flavors[u.Resource]; known {
+		return flavor == u.Flavor
+	}
+	for name := range u.Counts {
+		if flavors[name] == u.Flavor {
+			return true
+		}
+	}
+	return false
 }
 
 // podsByJob is what the pods that were read hold of the rows in question, by the

@@ -226,3 +226,27 @@ func TestAReservationIsCountedOnceOverSeveralRows(t *testing.T) {
 		t.Errorf("part (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatIsConvertedIsCountedInTheRowsUnit(t *testing.T) {
+	short := []QueueUsage{{Flavor: "h100", Resource: "slices", Counts: map[string]int64{gpu: 7, "nvidia.com/mig-1g.10gb": 1, "slices": 1}}}
+	asks := amounts.List{gpu: 2, "nvidia.com/mig-1g.10gb": 3, "cpu": 5}
+	for name, test := range map[string]struct {
+		flavors map[string]string
+		want    amounts.List
+	}{
+		"nobody knows the flavor":               {nil, amounts.List{"slices": 17}},
+		"charged in the unit":                   {map[string]string{"slices": "h100", gpu: "h100"}, amounts.List{"slices": 17}},
+		"on another flavor":                     {map[string]string{"slices": "a100", gpu: "h100"}, amounts.List{}},
+		"admitted when it was charged as it is": {map[string]string{gpu: "h100", "pods": "a100"}, amounts.List{"slices": 17}},
+		"admitted so, and on another flavor":    {map[string]string{gpu: "a100", "pods": "h100"}, amounts.List{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, partOf(asks, test.flavors, short)); diff != "" {
+				t.Errorf("part (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got := short[0].askedBy([]Ask{{Pods: 2, Requests: asks}}); got != 34 {
+		t.Errorf("%d slices asked, want 34", got)
+	}
+}

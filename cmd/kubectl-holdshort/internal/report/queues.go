@@ -80,7 +80,7 @@ func usage(q *v1alpha1.Queue) []QueueUsage {
 		if errUsed != nil || errLimit != nil {
 			continue
 		}
-		row := QueueUsage{Flavor: u.Flavor, Resource: u.Resource, Used: used, Limit: limit, Available: max(0, limit-used)}
+		row := QueueUsage{Flavor: u.Flavor, Resource: u.Resource, Used: used, Limit: limit, Available: max(0, limit-used), Counts: u.Counts}
 		if u.Available != nil { // else the manager is an older one, where nobody borrows
 			if available, err := policies.Amount(u.Resource, *u.Available); err == nil {
 				row.Available = available

@@ -51,6 +51,21 @@ type QueueUsage struct {
 	// its own others have.
 	Borrowed int64 `json:"borrowed,omitempty"`
 	Lent     int64 `json:"lent,omitempty"`
+	// Counts is what is charged here, and how much for each unit of it; none: the
+	// resource alone, as it is.
+	Counts map[string]int64 `json:"counts,omitempty"`
+}
+
+// chargedFor is how much of the row a list is charged.
+func (u *QueueUsage) chargedFor(list resource.List) int64 {
+	if len(u.Counts) == 0 {
+		return list[u.Resource]
+	}
+	sum := int64(0)
+	for name, each := range u.Counts {
+		sum = resource.Add(sum, resource.Mul(list[name], each))
+	}
+	return sum
 }
 
 // QueueHead is the first Job in line.
