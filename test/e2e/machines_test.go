@@ -53,6 +53,7 @@ func TestS3WhoeverHoldsTheMachines(t *testing.T) {
 	for i, c := range []struct{ name, pod string }{
 		{"a pod bound past the scheduler", holder("holder", "nodeName: NODE", 5)},
 		{"a static pod", strings.Replace(holder("holder", "nodeName: NODE", 5), "annotations: {", `annotations: {kubernetes.io/config.mirror: a1, kubernetes.io/config.source: file, `, 1)},
+		{"a pod whose sidecar has most of them", holder("holder", "nodeName: NODE\n  initContainers: [{name: side, image: side, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: 4}}}]", 1)},
 		{"a pod that takes its time to go", holder("holder", "nodeSelector: {kubernetes.io/hostname: NODE}", 5)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
