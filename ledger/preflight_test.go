@@ -49,7 +49,7 @@ func TestACandidateIsTriedOnEveryJobThatIsNotOver(t *testing.T) {
 		got[live.Name] = seen{live.Queue, live.Admitted, live.Denied, live.Holds}
 	}
 	want := map[string]seen{
-		"a/runs":   {"research", true, false, []rollout.Holding{
+		"a/runs": {"research", true, false, []rollout.Holding{
 			{Resource: "nvidia.com/gpu", Amount: 3, Flavors: map[string]string{"nvidia.com/gpu": "gpu", "pods": "gpu"}},
 			{Resource: "pods", Amount: 3, Flavors: map[string]string{"nvidia.com/gpu": "gpu", "pods": "gpu"}},
 		}},

@@ -228,7 +228,7 @@ func (b *Book) dropEmpty(e *Entry) {
 }
 
 func sameTable(a, b map[string]map[string]int64) bool {
-	return maps.EqualFunc(a, b, func(x, y map[string]int64) bool { return maps.Equal(x, y) })
+	return maps.EqualFunc(a, b, maps.Equal)
 }
 
 func equalText(a, c []string) bool {

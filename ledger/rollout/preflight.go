@@ -82,8 +82,8 @@ type flight struct {
 	counts         map[string]int64
 	examples       map[string][]string
 	harmed         int64
-	late           int    // Jobs about which there was no answer in time
-	why            string // the last time
+	late           int            // Jobs about which there was no answer in time
+	why            string         // the last time
 	used           map[cell]int64 // by what the candidate charges
 	had            map[cell]int64 // by what the policy in force charges
 }
