@@ -92,7 +92,7 @@ func (d Devices) announce() (announced, error) {
 	return all, nil
 }
 
-func device(name, kind, profile, set string, memory resource.Quantity, slices int64) resourcev1.Device {
+func device(name, kind, profile, set string, memory resource.Quantity, cut int64) resourcev1.Device {
 	made := resourcev1.Device{
 		Name:       name,
 		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{attributeType: {StringValue: &kind}},
@@ -102,15 +102,15 @@ func device(name, kind, profile, set string, memory resource.Quantity, slices in
 		made.Attributes["profile"] = resourcev1.DeviceAttribute{StringValue: &profile}
 	}
 	if set != "" {
-		made.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: set, Counters: counted(memory, slices)}}
+		made.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: set, Counters: counted(memory, cut)}}
 	}
 	return made
 }
 
-func counted(memory resource.Quantity, slices int64) map[string]resourcev1.Counter {
+func counted(memory resource.Quantity, cut int64) map[string]resourcev1.Counter {
 	return map[string]resourcev1.Counter{
 		counterMemory: {Value: memory},
-		counterSlices: {Value: *resource.NewQuantity(slices, resource.DecimalSI)},
+		counterSlices: {Value: *resource.NewQuantity(cut, resource.DecimalSI)},
 	}
 }
 
