@@ -10,10 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/holdshort/holdshort/ledger/apply"
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/decide"
+	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/test/plane/kubelet"
@@ -83,20 +85,26 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 func (g *game) admit(ctx context.Context, plan decide.Result) ([]string, error) {
 	var names []string
 	for _, a := range plan.Admit {
-		job, err := g.client.BatchV1().Jobs(g.ns).Get(ctx, a.Job.Name, metav1.GetOptions{})
-		if err != nil {
-			return nil, err
+		// The Job controller may just have noted that it is suspended.
+		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return g.write(ctx, a) }); err != nil {
+			return nil, fmt.Errorf("admitting %s: %w", a.Job.Name, err)
 		}
-		patch, err := apply.AdmitPatch(job, a)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := g.client.BatchV1().Jobs(g.ns).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return nil, fmt.Errorf("admitting %s: %w", job.Name, err)
-		}
-		names = append(names, job.Name)
+		names = append(names, a.Job.Name)
 	}
 	return names, nil
+}
+
+func (g *game) write(ctx context.Context, a effect.Admit) error {
+	job, err := g.client.BatchV1().Jobs(g.ns).Get(ctx, a.Job.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	patch, err := apply.AdmitPatch(job, a)
+	if err != nil {
+		return err
+	}
+	_, err = g.client.BatchV1().Jobs(g.ns).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // landed waits until the scheduler has spoken of all pods of a Job: missing says
