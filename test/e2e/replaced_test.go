@@ -5,8 +5,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/test/plane/history"
@@ -34,7 +37,7 @@ func TestAManagerThatStartsAnewKnowsWhoHadItsPods(t *testing.T) {
 	ctx, s := sceneBy(t, "replaced", replacedPolicy, history.Rules{Homeless: true, Limits: []history.Limit{
 		{Queue: "replaced", Flavor: "gpu", Resource: "nvidia.com/gpu", Amount: 16},
 	}})
-	_, err := s.Apply(ctx, job{name: "gang", queue: "replaced", pods: 4, gpus: 1, run: "4s", spec: "  completions: 8\n"}.yaml())
+	_, err := s.Apply(ctx, job{name: "gang", queue: "replaced", pods: 4, gpus: 1, run: "8s", spec: "  completions: 8\n"}.yaml())
 	must(t, err)
 	_, err = s.Apply(ctx, job{name: "loses", queue: "replaced", pods: 2, gpus: 1}.yaml())
 	must(t, err)
@@ -49,27 +52,25 @@ func TestAManagerThatStartsAnewKnowsWhoHadItsPods(t *testing.T) {
 	must(t, err)
 	_, err = s.Kubectl(ctx, "delete", "pod", pods[0].Name, "--wait=false")
 	must(t, err)
+	must(t, s.Eventually(ctx, "it is replaced", func(ctx context.Context) (bool, string) {
+		pods, err := s.Pods(ctx, "loses")
+		here := slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+		return err == nil && len(here) == 2, fmt.Sprint(len(here), err)
+	}))
 	_, err = s.Kubectl(ctx, "annotate", "job", "gang", "holdshort.dev/hold-")
 	must(t, err)
-	for name, n := range map[string]int{"gang": 4, "loses": 2} {
-		must(t, s.Eventually(ctx, "its pods are made", func(ctx context.Context) (bool, string) {
-			pods, err := s.Pods(ctx, name)
-			made := 0
-			for _, p := range pods {
-				if p.DeletionTimestamp == nil {
-					made++
-				}
-			}
-			found, _ := s.Job(ctx, name)
-			return err == nil && made == n, fmt.Sprint(len(pods), err, found)
-		}))
-	}
+	must(t, s.Eventually(ctx, "the gang starts again", func(ctx context.Context) (bool, string) {
+		gang, err := s.Job(ctx, "gang")
+		return err == nil && !*gang.Spec.Suspend, fmt.Sprint(err)
+	}))
 	s.Manager.Kill()
 	must(t, s.Manager.Start(ctx))
-	if first, _ := takenBackTimes(t, ctx, s, "gang", 1); first.Code != "placement timeout" {
+	// Where some of its pods were counted as failed, the Job controller takes its time with
+	// the next ones.
+	if first, _ := takenBackTimes(t, ctx, s, "gang", 1); first.Code != "placement timeout" && first.Code != "no pods made" {
 		t.Errorf("the record of who never had its pods: %+v", first)
 	}
-	time.Sleep(2 * time.Second) // its placement timeout would have ended when the other's did
+	time.Sleep(2 * time.Second) // its pod has had no node for longer than the other's
 	found, err := s.Job(ctx, "loses")
 	must(t, err)
 	if *found.Spec.Suspend || found.Annotations[policies.AnnotationBackoff] != "" {
