@@ -144,24 +144,14 @@ func (n *Nodes) Tidy() {
 // appendShape writes everything that tells shapes apart. Strings carry their
 // length, so no two shapes share a key.
 func appendShape(b []byte, place demand.Place, list resource.List, ignored func(string) bool) []byte {
-	for _, name := range list.Names() {
-		if list[name] > 0 && (ignored == nil || !ignored(name)) {
-			b = binary.AppendVarint(appendText(b, name), list[name])
-		}
-	}
-	for _, name := range place.Once.Names() {
-		b = binary.AppendVarint(appendText(b, name), place.Once[name])
-	}
+	b = appendAmounts(b, list, func(name string) bool { return list[name] > 0 && (ignored == nil || !ignored(name)) })
+	b = appendAmounts(b, place.Once, nil)
+	b = binary.AppendUvarint(b, uint64(len(place.Clear)))
 	for _, name := range place.Clear {
 		b = appendText(b, name)
 	}
-	b = binary.AppendVarint(append(b, 0xff), place.PerNode)
-	if len(place.Devices) > 0 {
-		b = append(b, 0xfd)
-		for _, name := range place.Devices.Names() {
-			b = binary.AppendVarint(appendText(b, name), place.Devices[name])
-		}
-	}
+	b = binary.AppendVarint(b, place.PerNode)
+	b = appendAmounts(b, place.Devices, nil)
 	b = appendLabels(b, place.NodeSelector)
 	if place.Affinity != nil {
 		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))
@@ -177,6 +167,16 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// appendAmounts appends those of a list that count; nil: all do.
+func appendAmounts(b []byte, list resource.List, counts func(name string) bool) []byte {
+	for _, name := range list.Names() {
+		if counts == nil || counts(name) {
+			b = binary.AppendVarint(appendText(b, name), list[name])
+		}
+	}
+	return append(b, 0) // no name is empty
 }
 
 func appendLabels(b []byte, labels map[string]string) []byte {
