@@ -15,13 +15,12 @@ largest(resource) := max(array.concat([0], [amount | some set in input.workload.
 # description: |
 #   As total, but in what quotas and input.usage count: what resources.conversions charge as this resource is that much of
 #   it, and a resource that is charged as others is 0.
-charged(resource) := sum([amount |
-	some name, units in data.holdshort.policy.catalog.resources.conversions
-	amount := total(name) * units[resource]
-]) + sum([amount |
-	not data.holdshort.policy.catalog.resources.conversions[resource]
-	amount := total(resource)
-])
+charged(resource) := converted + kept if {
+	# A rule may make the resources without the key, so no path can name it; or none at all.
+	conversions := object.union_n([table | table := object.get(data.holdshort.policy.catalog.resources, "conversions", {})])
+	converted := sum([amount | some name, units in conversions; amount := total(name) * units[resource]])
+	kept := sum([amount | not conversions[resource]; amount := total(resource)])
+}
 
 # METADATA
 # title: Who the workload belongs to

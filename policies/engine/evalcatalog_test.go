@@ -184,3 +184,20 @@ hold contains lib.reason("a.example/B", "c") if input.workload.annotations.wait 
 		})
 	}
 }
+
+// Nothing of ours names what a bundle's own document may leave out.
+func TestARuleMayMakeAsMuchOfACatalogDocumentAsItLikes(t *testing.T) {
+	for document, made := range map[string]string{
+		"resources":   `{"ignored": []}`,
+		"cohorts":     `{}`,
+		"fairSharing": `{"enabled": false}`,
+		"kinds":       `{}`,
+		"flavors":     `{"default": {}}`,
+		"queues":      `{"default": {"namespaces": {"all": true}, "flavors": ["default"], "quota": {}}}`,
+		"unreserved":  `"charge"`,
+	} {
+		t.Run(document, func(t *testing.T) {
+			mustCompile(t, withRego("package holdshort.policy.catalog\n\n"+document+" := "+made+"\n"))
+		})
+	}
+}

@@ -119,6 +119,10 @@ func TestANodeIsDrainedUnderAWaitingGang(t *testing.T) {
 	must(t, err)
 	must(t, s.Finished(ctx, "small"))
 	must(t, s.NoPods(ctx, "gang"))
+	must(t, s.Eventually(ctx, "gang is told of the node", func(ctx context.Context) (bool, string) {
+		out, err := s.Explain(ctx, "gang")
+		return err == nil && stories.Contains(out, "Now       ", "1 of 2 matching nodes is cordoned or not ready") == nil, out
+	}))
 	admin("uncordon", "drained-1")
 	must(t, s.Running(ctx, "gang", 2))
 }

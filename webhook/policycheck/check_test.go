@@ -260,7 +260,7 @@ func TestWhatCannotBeJudgedPassesWithAWarning(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.check.Handle(t.Context(), c.r)
 			if !got.Allowed || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], c.want) {
-				t.Errorf("allowed %v with %q, want one warning with %q", got.Allowed, got.Warnings, c.want)
+				t.Errorf("allowed %v (%v) with %q, want one warning with %q", got.Allowed, got.Result, got.Warnings, c.want)
 			}
 		})
 	}

@@ -90,6 +90,9 @@ func (x *JobExplanation) wait(e Evidence) {
 	if x.WaitsForShare() {
 		x.holding(e, x.short(usage(e.Queue)))
 	}
+	if head := e.Queue.Status.Head; len(x.Now) == 0 && x.Position == 1 && head.Reason == x.Code && head.Message != x.Message {
+		x.Moved = head.Message // what is said of the head is written anew as numbers move
+	}
 }
 
 // short is the rows that the Job waits for: the one that its message is about,

@@ -250,3 +250,26 @@ func TestWhatIsConvertedIsCountedInTheRowsUnit(t *testing.T) {
 		t.Errorf("%d slices asked, want 34", got)
 	}
 }
+
+// What is told of the head of a queue is written anew as numbers move: of machines, nothing
+// else knows them.
+func TestNowIsWhatTheQueueSaysOfItsHead(t *testing.T) {
+	for name, test := range map[string]struct {
+		head v1alpha1.QueueHead
+		want string
+	}{
+		"it says something else than before": {v1alpha1.QueueHead{Namespace: "team", Name: "waiting", Reason: "WaitingForMachines", Message: "8 free"}, "8 free"},
+		"it says the same":                   {v1alpha1.QueueHead{Namespace: "team", Name: "waiting", Reason: "WaitingForMachines", Message: "14 free"}, ""},
+		"it waits for something else":        {v1alpha1.QueueHead{Namespace: "team", Name: "waiting", Reason: "WaitingForQuota", Message: "0 left"}, ""},
+		"another is the head":                {v1alpha1.QueueHead{Namespace: "team", Name: "first", Reason: "WaitingForMachines", Message: "8 free"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waiting, queue := queueJob("team", "waiting"), twoFlavors(1)
+			waiting.Annotations[policies.AnnotationMessage] = "WaitingForMachines: 14 free"
+			queue.Status.Head = &test.head
+			if got := Explain(Evidence{Job: &waiting, Queue: queue}).Moved; got != test.want {
+				t.Errorf("now %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -146,7 +146,7 @@ type JobExplanation struct {
 	Advice *Advice `json:"advice,omitempty"`
 	// Now is the row of the queue that the reason is about, at this moment.
 	Now []QueueUsage `json:"now,omitempty"`
-	// Moved is what the reason would say by these numbers, if that is something
+	// Moved is what the reason would say by the numbers of now, if that is something
 	// else.
 	Moved   string `json:"moved,omitempty"`
 	Pending int64  `json:"pending,omitempty"` // how many wait in the queue
