@@ -37,6 +37,7 @@ const (
 	changeFails    = "Fails"
 	changeDenied   = "Denied"
 	changeUnknown  = "UnknownQueue"
+	changeResource = "UnknownResource"
 	changeHeld     = "Held"
 	changeFlavor   = "FlavorLost"
 	changeOver     = "OverQuota"
@@ -45,7 +46,7 @@ const (
 )
 
 func kinds() []string {
-	return []string{changeFails, changeDenied, changeUnknown, changeHeld, changeFlavor, changeOver, changeQueue, changePriority}
+	return []string{changeFails, changeDenied, changeUnknown, changeResource, changeHeld, changeFlavor, changeOver, changeQueue, changePriority}
 }
 
 // Live is a Job that is not over, with what the policy in force said of it.
@@ -169,8 +170,9 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 	if err != nil {
 		return verdict, unless(live.Fails, changeFails), f.fails(err)
 	}
-	if live.Admitted {
-		return verdict, "", "" // neither denied nor queued any more
+	if live.Admitted { // neither denied nor queued any more
+		kind, why = f.unknown(live.holds(), live.Queue, live.Queue)
+		return verdict, kind, why
 	}
 	denied, err := f.candidate.Deny(ctx, in)
 	if err != nil {
@@ -181,6 +183,9 @@ func (f *flight) judge(ctx context.Context, live *Live) (verdict policies.Verdic
 	}
 	if queue := verdict.Queue; !takes(f.candidate, queue, in.Namespace) && takes(f.old, live.Verdict.Queue, in.Namespace) {
 		return verdict, changeUnknown, fmt.Sprintf("there is no queue %q for namespace %s", queue, in.Namespace.Name)
+	}
+	if kind, why := f.unknown(resource.List(in.Workload.Total).Names(), live.Verdict.Queue, verdict.Queue); kind != "" {
+		return verdict, kind, why
 	}
 	if err := f.hold(ctx, live, in.Workload, verdict); err != nil {
 		return verdict, unless(live.Fails, changeFails), f.fails(err)

@@ -116,6 +116,14 @@ func TestAPreflightTellsWhatWouldChangeForTheJobsThatThereAre(t *testing.T) {
 			"{nvidia.com/gpu:", "{slices:") + "    resources: {conversions: {nvidia.com/gpu: {slices: 2}}}\n"},
 			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{
 				{Kind: "OverQuota", Count: 1, Examples: []string{"lab: uses 12 of 8 slices on gpu"}}}}},
+		{"a slip in what is converted", map[string]string{"data.yaml": strings.ReplaceAll(twoQueues,
+			"{nvidia.com/gpu:", "{slices:") + "    resources: {conversions: {nvidia.com/gpus: {slices: 2}}}\n"},
+			&v1alpha1.Preflight{Jobs: 4, HarmedPercent: 100, Changes: []v1alpha1.PreflightChange{
+				{Kind: "UnknownResource", Count: 4, Examples: []string{
+					"a/r1: no quota of queue lab has nvidia.com/gpu, or what it is converted to, nor have the lists of resources",
+					"a/r2: no quota of queue lab has nvidia.com/gpu, or what it is converted to, nor have the lists of resources",
+					"a/w1: no quota of queue research has nvidia.com/gpu, or what it is converted to, nor have the lists of resources",
+					"a/w2: no quota of queue lab has nvidia.com/gpu, or what it is converted to, nor have the lists of resources"}}}}},
 		{"Jobs move to another queue", map[string]string{"data.yaml": twoQueues,
 			"move.rego": "package holdshort.policy\n\nclassify.queue := \"lab\"\n"},
 			&v1alpha1.Preflight{Jobs: 4, Changes: []v1alpha1.PreflightChange{

@@ -298,3 +298,20 @@ func TestOnlyNamedCohortIsWarnedOf(t *testing.T) {
 	}
 	t.Errorf("warnings %v; want %s", r.Warnings(), want)
 }
+
+func TestAConversionIntoWhatNobodyCountsIsWarnedOf(t *testing.T) {
+	bundle := func(charged string) map[string][]byte {
+		return config("flavors: {a: {}}", "resources: {conversions: {nvidia.com/gpu: {"+charged+": 7}}}",
+			"queues: {q: {flavors: [a], namespaces: {all: true}, quota: {a: {slices: 4}}}}")
+	}
+	for charged, want := range map[string]string{
+		"slices": "",
+		"memory": "", // of which everybody has as much as he likes
+		"slice": "data.yaml:4: resources.conversions[\"nvidia.com/gpu\"].slice: no quota and no list of resources has slice, " +
+			"so whoever asks for nvidia.com/gpu is held. Try: slices\n",
+	} {
+		if diff := cmp.Diff(want, warnings(t, bundle(charged))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", charged, diff)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/holdshort/holdshort/policies"
 )
 
 // conversions must be exact, and one step deep.
@@ -19,9 +21,34 @@ func (v *validator) conversions(path fieldPath, conversions map[string]map[strin
 			v.atLeast(at.with(charged), conversions[name][charged], 1)
 			if _, chain := conversions[charged]; chain {
 				v.fail(at.with(charged), "the last of them", "%s is converted itself", charged)
+			} else if !v.isCounted(charged) {
+				v.warn(at.with(charged), oneOfThese(charged, v.limited()), "no quota and no list of resources has %s, so whoever asks for %s is held", charged, name)
 			}
 		}
 	}
+}
+
+// isCounted tells whether some queue has a quota of a resource, or takes it as it comes.
+func (v *validator) isCounted(name string) bool {
+	for _, q := range v.catalog.Queues {
+		if v.catalog.ResourceClass(q, name) != policies.Unknown {
+			return true
+		}
+	}
+	return len(v.catalog.Queues) == 0
+}
+
+// limited is what quotas of queues are of.
+func (v *validator) limited() []string {
+	names := map[string]bool{}
+	for _, q := range v.catalog.Queues {
+		for _, limits := range q.Quota {
+			for name := range limits {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 func (v *validator) isConverted(name string) bool {

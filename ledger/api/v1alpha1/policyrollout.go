@@ -125,8 +125,8 @@ type Preflight struct {
 
 // PreflightChange is one kind of change.
 type PreflightChange struct {
-	// Kind: Fails, Denied, UnknownQueue, Held, FlavorLost, QueueChanged,
-	// PriorityChanged or OverQuota.
+	// Kind: Fails, Denied, UnknownQueue, UnknownResource, Held, FlavorLost,
+	// QueueChanged, PriorityChanged or OverQuota.
 	Kind string `json:"kind"`
 	// Count of Jobs; of queues for OverQuota.
 	Count int64 `json:"count"`

@@ -113,6 +113,24 @@ func TestClusterLintsCompareWithTheNodes(t *testing.T) {
 	golden.Compare(t, *update, "cluster.golden", list(found))
 }
 
+func TestAConversionOfWhatNoNodeHasIsFound(t *testing.T) {
+	bundle := engine.Bundle{Files: map[string][]byte{"data.yaml": []byte("holdshort:\n  config:\n    flavors: {gpu: {}}\n" +
+		"    resources:\n      conversions:\n        nvidia.com/gpu: {slices: 7}\n        nvidia.com/mig-3g.40g: {slices: 3}\n" +
+		"    queues: {q: {namespaces: {all: true}, flavors: [gpu], quota: {gpu: {slices: 28}}}}\n")}}
+	verdict, err := Check(t.Context(), bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := LintCluster(bundle, verdict.Revision.Catalog(), []Node{{Resources: []string{"nvidia.com/gpu", "nvidia.com/mig-3g.40gb"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "lint_resource\n  data.yaml:7: resources.conversions[\"nvidia.com/mig-3g.40g\"]: no node has this resource. Try: one of nvidia.com/gpu, nvidia.com/mig-3g.40gb\n  nvidia.com/mig-3g.40g: {slices: 3}\n"
+	if diff := cmp.Diff(want, list(found)); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+}
+
 func TestAPolicyWithoutRulesHasNothingToLint(t *testing.T) {
 	verdict, err := Check(t.Context(), engine.Bundle{Files: map[string][]byte{"data.yaml": []byte(data)}})
 	if err != nil {

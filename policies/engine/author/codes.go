@@ -36,7 +36,7 @@ func Codes() []Code {
 		{LintFails, "rules that fail for a made-up Job"},
 		{LintScan, "a search where a lookup by key would do"},
 		{LintOverlap, "two flavors that a node can be of at once"},
-		{LintResource, "with `--cluster`: a quota of a resource that no node has"},
+		{LintResource, "with `--cluster`: a quota of a resource that no node has, or a conversion of one"},
 		{LintNodes, "with `--cluster`: a flavor whose labels no node has"},
 	}
 }

@@ -81,8 +81,28 @@ func LintCluster(bundle engine.Bundle, catalog *policies.Catalog, nodes []Node) 
 	for _, name := range slices.Sorted(maps.Keys(catalog.Queues)) {
 		found = append(found, missingResources(parts, name, catalog, has)...)
 	}
+	found = append(found, missingSources(parts, catalog, nodes)...)
 	parts.Quote(found)
 	return found, nil
+}
+
+// missingSources is what is converted though no node has it: most likely a slip, which
+// leaves what the nodes have as it is.
+func missingSources(parts *engine.Parts, catalog *policies.Catalog, nodes []Node) []engine.Problem {
+	all := map[string]bool{}
+	for _, node := range nodes {
+		for _, resource := range node.Resources {
+			all[resource] = true
+		}
+	}
+	var found []engine.Problem
+	for _, name := range slices.Sorted(maps.Keys(catalog.Resources.Conversions)) {
+		if !all[name] && len(nodes) > 0 {
+			found = append(found, parts.InData(LintResource, "no node has this resource",
+				"one of "+strings.Join(slices.Sorted(maps.Keys(all)), ", "), "resources", "conversions", name))
+		}
+	}
+	return found
 }
 
 // onNodes are the resources of a flavor's nodes, and how many those are.

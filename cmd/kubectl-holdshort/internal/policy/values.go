@@ -31,7 +31,7 @@ func values(bundle engine.Bundle, dir string, shadow bool) ([]byte, error) {
 		return nil, err
 	}
 	if flat.Digest() != bundle.Digest() {
-		return nil, failure.New("all files side by side, and names that end in _test.rego for tests", "%s has folders, and a ConfigMap cannot", dir)
+		return nil, failure.New("all files side by side, with names that end in _test.rego for tests and in .scenario.yaml for scenarios", "%s has folders, and a ConfigMap cannot", dir)
 	}
 	// No config: it would take the place of data.yaml, or stand beside it.
 	of := map[string]any{"config": nil, "files": files}
