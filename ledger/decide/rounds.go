@@ -156,7 +156,7 @@ func (p *planner) nominateOne(it *item) *entry {
 // fewer finds what a Job would get with fewer pods: as many as would do, taken from
 // all sets alike; nil if no number does.
 func (p *planner) fewer(e *entry) *entry {
-	// As long as flavors are left for all of its pods, those have a round of their own.
+	// As long as flavors are left for all of its pods, those are looked at first.
 	from, all := e.item.tried, !p.OneRound && !e.assignment.tried.pending()
 	if all {
 		from = nil
