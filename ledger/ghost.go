@@ -13,10 +13,13 @@ import (
 // and a while longer if it was deleted by force under a running container.
 func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*batchv1.Job) {
 	seen := intake.Pod(change.pod) // nil for a terminal pod: it holds nothing
+	if seen != nil && l.DRA.Claims {
+		l.devices.ofPod(seen, change.pod)
+	}
 	switch {
 	case seen == nil, change.gone && !ghost(seen):
 		delete(l.ghosts, uid)
-		l.book.DeletePod(string(uid))
+		l.dropPod(uid)
 	case change.gone:
 		l.ghosts[uid] = l.Now().Add(ghostStands)
 	default:
@@ -52,7 +55,12 @@ func (l *Loop) dropGhosts() {
 	for uid, till := range l.ghosts {
 		if !l.Now().Before(till) {
 			delete(l.ghosts, uid)
-			l.book.DeletePod(string(uid))
+			l.dropPod(uid)
 		}
 	}
+}
+
+func (l *Loop) dropPod(uid types.UID) {
+	l.book.DeletePod(string(uid))
+	l.devices.forget(uid)
 }

@@ -36,6 +36,7 @@ type batch struct {
 	runtimeClasses  map[string]*nodev1.RuntimeClass
 	priorityClasses map[string]*schedulingv1.PriorityClass
 	queues          map[string]*v1alpha1.Queue
+	devices         deviceNews
 	written         []written
 	queueWritten    []queueWritten
 	asked           []chan<- []rollout.Live
@@ -73,6 +74,7 @@ func newBatch() batch {
 		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
 		queues:          map[string]*v1alpha1.Queue{},
+		devices:         newDeviceNews(),
 	}
 }
 

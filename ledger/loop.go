@@ -39,6 +39,7 @@ type Options struct {
 	Starts *StartMetrics
 	// PodLevelEarly: see intake.Env.
 	PodLevelEarly bool
+	DRA           DRA
 	Now           func() time.Time
 	Log           logr.Logger
 }
@@ -56,6 +57,7 @@ type Loop struct {
 	late      map[types.UID]*tracked  // of whom a rule took too long, not long ago
 	ghosts    map[types.UID]time.Time // pods that count as holding devices till then
 	world     world
+	devices   devices
 	standing  standing
 	work      chan func(context.Context)
 	underWay  *underWay // of what work is about
@@ -99,6 +101,7 @@ func New(o Options) *Loop {
 		late:    map[types.UID]*tracked{},
 		ghosts:  map[types.UID]time.Time{},
 		world:   newWorld(),
+		devices: newDevices(),
 		standing: standing{
 			verdicts: map[string]decide.Outcome{},
 			holds:    map[string]decide.HoldAnswer{},

@@ -79,10 +79,13 @@ func (l *Loop) observe(b batch) {
 	for name, node := range b.nodes {
 		if node == nil {
 			l.book.DeleteNode(name)
+			l.devices.state.DeleteNode(name)
 		} else {
 			l.book.SetNode(intake.Node(node))
+			l.devices.state.SetNode(name, node.Labels)
 		}
 	}
+	l.devices.observe(b.devices)
 	for uid, change := range b.pods {
 		l.observePod(uid, change, b.jobs)
 	}
@@ -95,6 +98,7 @@ func (l *Loop) observe(b batch) {
 			l.observeJob(job)
 		}
 	}
+	l.observeDevices()
 	for _, w := range b.written {
 		l.observeWritten(w)
 	}
@@ -173,6 +177,7 @@ func (l *Loop) readJob(t *tracked) {
 	if !intake.Managed(t.raw, l.namespace(t.raw.Namespace), l.Scope) {
 		t.job = nil
 		l.book.DeleteJob(string(t.raw.UID))
+		l.devices.forget(t.raw.UID)
 		return
 	}
 	if t.job == nil {
@@ -201,6 +206,7 @@ func (l *Loop) dropJob(uid types.UID, last *batchv1.Job) {
 	delete(l.refused, uid)
 	delete(l.late, uid)
 	delete(l.starts.first, string(uid))
+	l.devices.forget(uid)
 	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }
@@ -211,13 +217,17 @@ func (l *Loop) env(t *tracked) intake.Env {
 	for _, name := range sortedKeys(ranges) {
 		list = append(list, ranges[name])
 	}
-	return intake.Env{
+	env := intake.Env{
 		LimitRanges:   list,
 		RuntimeClass:  func(name string) *nodev1.RuntimeClass { return l.world.runtimeClasses[name] },
 		PriorityClass: l.priorityClass,
 		PodLevelEarly: l.PodLevelEarly,
 		FirstSeen:     t.firstSeen.UnixNano(),
 	}
+	if l.DRA.Claims {
+		env.Claims = l.devices.ofJob
+	}
+	return env
 }
 
 // priorityClass finds a class by name, or the global default for the empty name.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
@@ -98,7 +99,7 @@ func (l *Loop) given(t *tracked) policies.Given {
 }
 
 // still is env for use outside of the loop. A mutation changes neither class of a Job,
-// so those that it has now are all that is looked up.
+// nor its claims, so those that it has now are all that is looked up.
 func (l *Loop) still(t *tracked) intake.Env {
 	env, pod := l.env(t), &t.raw.Spec.Template.Spec
 	priority := env.PriorityClass(pod.PriorityClassName)
@@ -108,6 +109,10 @@ func (l *Loop) still(t *tracked) intake.Env {
 	}
 	env.PriorityClass = func(string) *schedulingv1.PriorityClass { return priority }
 	env.RuntimeClass = func(string) *nodev1.RuntimeClass { return runtime }
+	if env.Claims != nil && len(pod.ResourceClaims) > 0 {
+		claimed := env.Claims(t.raw)
+		env.Claims = func(*batchv1.Job) intake.Claimed { return claimed }
+	}
 	return env
 }
 

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -30,6 +31,8 @@ func CacheOptions() map[client.Object]cache.ByObject {
 		&batchv1.Job{}: {Label: labels.NewSelector().Add(*labelled), Transform: cache.TransformStripManagedFields()},
 		&corev1.Pod{}:  {Transform: slimPod},
 		&corev1.Node{}: {Transform: slimNode},
+
+		&resourceapi.ResourceClaim{}: {Transform: slimClaim},
 	}
 }
 
@@ -69,13 +72,16 @@ func slimNode(obj any) (any, error) {
 	return obj, nil
 }
 
+// watched is a kind, and what happens to what is heard of it.
+type watched struct {
+	object client.Object
+	put    func(obj client.Object, gone bool)
+}
+
 // watch registers a handler for every kind that a decision may read, and waits
 // until each has delivered all that there is: nothing is decided before.
 func (l *Loop) watch(ctx context.Context) error {
-	kinds := []struct {
-		object client.Object
-		put    func(obj client.Object, gone bool)
-	}{
+	kinds := []watched{
 		{&batchv1.Job{}, l.markJob},
 		{&corev1.Pod{}, l.markPod},
 		{&corev1.Node{}, marker(l.inbox, func(b *batch, name string, o *corev1.Node) { b.nodes[name] = o })},
@@ -85,6 +91,7 @@ func (l *Loop) watch(ctx context.Context) error {
 		{&v1alpha1.Queue{}, marker(l.inbox, func(b *batch, name string, o *v1alpha1.Queue) { b.queues[name] = o })},
 		{&corev1.LimitRange{}, l.markLimitRange},
 	}
+	kinds = append(kinds, l.watchDevices()...)
 	var synced []toolscache.InformerSynced
 	for _, kind := range kinds {
 		informer, err := l.Cache.GetInformer(ctx, kind.object)

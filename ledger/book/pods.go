@@ -109,7 +109,7 @@ func (b *Book) left(e *Entry) {
 func (b *Book) read(p *supply.Pod) pod {
 	place := b.placed(who{p.Namespace, p.Labels}, p.Place)
 	facts := pod{
-		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(p.Requests, place.Once), node: p.Node,
+		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(place.OnNode(p.Requests), place.Once), node: p.Node,
 		deleting: p.Deleting, deletingSince: p.DeletingSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {

@@ -26,7 +26,8 @@ func (p *planner) admit(it *item, a *assignment) {
 		set := &a.sets[i]
 		asked := it.entry.Form().Sets[i].Set
 		reservation.PodSets = append(reservation.PodSets, demand.ReservedPodSet{
-			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Flavors: p.chargedOn(it.class, i, set),
+			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Claimed: asked.Place.Claimed,
+			Flavors:      p.chargedOn(it.class, i, set),
 			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
 		})
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations

@@ -1,6 +1,8 @@
 package demand
 
 import (
+	"maps"
+
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -12,7 +14,7 @@ type PodSet struct {
 	Count    int64
 	MinCount int64 // least it starts with; 0: all of Count. Below Count
 	// Requests of one pod, exactly as the API server will make it, with one of
-	// resource.Pods. Zero amounts are left out.
+	// resource.Pods and what its claims are charged as. Zero amounts are left out.
 	Requests resource.List
 	Place    Place
 	Labels   map[string]string // by which other pods keep away from these
@@ -40,10 +42,27 @@ type Place struct {
 	// one name, since rows may mean the same devices. They say where there is room,
 	// and are nothing that a quota knows.
 	Devices resource.List
+	// Claimed is what of the requests stands for these devices: a quota knows it, and
+	// no node has it.
+	Claimed resource.List
 	// Unverified names constraints that the ledger does not check (pod
 	// affinity, topology spread, unbound volumes); such a workload is admitted
 	// by resources and judged by the placement timeout.
 	Unverified []string
+}
+
+// OnNode is what of a pod's requests its node loses, besides its devices.
+func (p *Place) OnNode(requests resource.List) resource.List {
+	if len(p.Claimed) == 0 {
+		return requests
+	}
+	rest := maps.Clone(requests)
+	for name, n := range p.Claimed {
+		if rest[name] = max(0, resource.Sub(rest[name], n)); rest[name] == 0 {
+			delete(rest, name)
+		}
+	}
+	return rest
 }
 
 // NodeTerm is a conjunction of requirements on a node.

@@ -36,6 +36,8 @@ type ReservedPodSet struct {
 	// Requests of one pod, as it asks: what is charged for them says the policy in
 	// force, at any time.
 	Requests resource.List `json:"requests"`
+	// Claimed is what of the requests stands for devices by claims: no node has it.
+	Claimed resource.List `json:"claimed,omitempty"`
 	// Flavors is resource → flavor for every charged resource and whatever it was
 	// charged for, and always for pods: what has no flavor of its own is charged where
 	// the pods are.

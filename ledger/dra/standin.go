@@ -86,7 +86,7 @@ func (s *State) takeAny(n *node, v *view, pod Pod) {
 	defer w.release()
 	for _, d := range v.devices {
 		for _, r := range w.requests {
-			if verdict := r.match.on(d.kind, s.expressions); verdict.yes || verdict.err != "" {
+			if verdict := r.match.on(d.kind, s.expressions); !r.admin && (verdict.yes || verdict.err != "") {
 				n.virtual[d.use] = true
 			}
 		}

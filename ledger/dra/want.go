@@ -35,6 +35,7 @@ type request struct {
 	selectors   []resourceapi.DeviceSelector
 	tolerations []resourceapi.DeviceToleration
 	count       int64 // 0: not so many of them, or not surely
+	admin       bool  // takes nothing from anybody
 	match       *matcher
 }
 
@@ -106,6 +107,7 @@ func (w *want) read(claim *resourceapi.DeviceClaim) {
 				DeviceClassName: one.DeviceClassName, Selectors: one.Selectors, Tolerations: one.Tolerations,
 				AllocationMode: one.AllocationMode, Count: one.Count, Capacity: one.Capacity,
 			}, !deref(one.AdminAccess))
+			w.requests[len(w.requests)-1].admin = deref(one.AdminAccess)
 		}
 		for j := range r.FirstAvailable {
 			w.readOne(&r.FirstAvailable[j], false)

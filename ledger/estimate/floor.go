@@ -94,7 +94,7 @@ func (p *play) begin() {
 func (p *play) bring(is *supply.Pod) {
 	j := p.jobs[is.JobUID]
 	if is.Node != "" {
-		p.free.hold(is.Node, is.Requests, 1)
+		p.free.hold(is.Node, is.Place.OnNode(is.Requests), 1)
 	}
 	if j == nil && !is.Deleting {
 		p.book.SetPod(is)
@@ -180,7 +180,7 @@ func (p *play) settle(one *pod, open map[string]int64) {
 	if next.Node == "" {
 		next.Node = p.free.place(&next, open)
 		open[next.Node]--
-		p.free.hold(next.Node, next.Requests, 1)
+		p.free.hold(next.Node, next.Place.OnNode(next.Requests), 1)
 	}
 	next.Started, next.Ready, next.UnschedulableSince = true, true, 0
 	one.is = &next
@@ -207,7 +207,7 @@ func (p *play) empty(j *job) {
 
 func (p *play) remove(one *pod) {
 	if one.is.Node != "" {
-		p.free.hold(one.is.Node, one.is.Requests, -1)
+		p.free.hold(one.is.Node, one.is.Place.OnNode(one.is.Requests), -1)
 	}
 	p.book.DeletePod(one.is.UID)
 }

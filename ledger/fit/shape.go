@@ -102,6 +102,7 @@ func (s *Shape) Place() demand.Place { return s.place }
 // Shape returns the one shape of pods that ask for list at place. Resources
 // that are ignored need not be there. It lives while it is used or kept.
 func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(string) bool) *Shape {
+	list = place.OnNode(list)
 	n.key = appendShape(n.key[:0], place, list, ignored)
 	s := n.shapes[string(n.key)]
 	if s == nil {
@@ -151,7 +152,7 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 		b = appendText(b, name)
 	}
 	b = binary.AppendVarint(b, place.PerNode)
-	b = appendAmounts(b, place.Devices, nil)
+	b = appendAmounts(appendAmounts(b, place.Devices, nil), place.Claimed, nil) // Place is told of it
 	b = appendLabels(b, place.NodeSelector)
 	if place.Affinity != nil {
 		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))

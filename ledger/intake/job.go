@@ -32,6 +32,9 @@ type Env struct {
 	// a pod with only pod-level limits asks for those on an older server, and on
 	// a newer one for what the LimitRanges give its containers.
 	PodLevelEarly bool
+	// Claims is what the claims of a Job's pods come to, of which it has some; nil: the
+	// cluster has no claims.
+	Claims func(job *batchv1.Job) Claimed
 	// FirstSeen is when the ledger first saw the Job in a queue, unix
 	// nanoseconds; it counts only for a Job that nobody stamped.
 	FirstSeen int64
@@ -49,6 +52,18 @@ func (e Env) priorityClass(name string) *schedulingv1.PriorityClass {
 		return nil
 	}
 	return e.PriorityClass(name)
+}
+
+func (e Env) claimed(job *batchv1.Job) Claimed {
+	claims := job.Spec.Template.Spec.ResourceClaims
+	switch {
+	case len(claims) == 0:
+		return Claimed{}
+	case e.Claims == nil:
+		none := reason.UncountableClaim(claims[0].Name, "the API server does not serve resource.k8s.io/v1")
+		return Claimed{Problem: &none}
+	}
+	return e.Claims(job)
 }
 
 // Job reads a managed Job. It never fails: what cannot be counted is a Problem
@@ -107,6 +122,11 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	if problem == nil {
 		problem = uncountable
 	}
+	claimed := env.claimed(job)
+	if problem == nil {
+		problem = claimed.Problem
+	}
+	perPod.AddTo(claimed.Charged, 1)
 	count := wantActive(job)
 	set := demand.PodSet{
 		Name:     PodSetName,
@@ -116,6 +136,8 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
 		Labels:   job.Spec.Template.Labels,
 	}
+	set.Place.Claimed, set.Place.Devices = claimed.Charged, claimed.Devices
+	set.Place.Affinity = both(set.Place.Affinity, claimed.Nodes)
 	if problem == nil {
 		problem = uncountableTotal(perPod, peak(job))
 	}

@@ -20,9 +20,6 @@ func place(spec *corev1.PodSpec, own siblings) demand.Place {
 		Once:         hostPorts(spec),
 	}
 	unverified := set{}
-	if len(spec.ResourceClaims) > 0 {
-		unverified.add("resourceClaims")
-	}
 	podAffinity(spec.Affinity, own, &p, unverified)
 	for _, spread := range spec.TopologySpreadConstraints {
 		if spread.WhenUnsatisfiable == corev1.DoNotSchedule {

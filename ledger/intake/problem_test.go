@@ -82,9 +82,9 @@ func TestWhatCannotBeCountedIsNamed(t *testing.T) {
 			says: []string{"spec.template.spec.priorityClassName", "PriorityClass gold not found"},
 		},
 		{
-			name: "devices by claim",
+			name: "devices by claim where the API server has no claims",
 			spec: `{resourceClaims: [{name: gpus, resourceClaimTemplateName: two}], containers: [{name: a}]}`,
-			says: []string{"spec.template.spec.resourceClaims[gpus]", "not supported yet"},
+			says: []string{"spec.template.spec.resourceClaims[gpus]", "does not serve resource.k8s.io/v1"},
 		},
 	}
 	for _, c := range cases {

@@ -44,9 +44,6 @@ func podOf(spec corev1.PodSpec, env Env) (*corev1.Pod, *reason.Reason) {
 	if !env.PodLevelEarly {
 		defaultPodLevel(pod)
 	}
-	if len(spec.ResourceClaims) > 0 {
-		wrong.add(reason.UnsupportedClaims(spec.ResourceClaims[0].Name))
-	}
 	return pod, wrong.first
 }
 

@@ -67,10 +67,28 @@ func ClashingRuntimeClass(class, key, want, value string) Reason {
 		key, value, class, want)
 }
 
-// UnsupportedClaims are devices asked for by claim, which are not counted yet.
-func UnsupportedClaims(name string) Reason {
-	return badRequest("spec.template.spec.resourceClaims[%s]: devices by ResourceClaim are not supported yet, so they can't be counted. "+
-		"Try: ask for the device as a resource of the container", name)
+// MissingClaimTemplate is a template of claims that does not exist: what its pods ask
+// for is not known, and they would wait for it.
+func MissingClaimTemplate(as, name, namespace string) Reason {
+	return badRequest("spec.template.spec.resourceClaims[%s].resourceClaimTemplateName: ResourceClaimTemplate %s not found in namespace %s. "+
+		"Try: a name from kubectl get resourceclaimtemplates -n %s", as, name, namespace, namespace)
+}
+
+// MissingClaim is a claim that does not exist.
+func MissingClaim(as, name, namespace string) Reason {
+	return badRequest("spec.template.spec.resourceClaims[%s].resourceClaimName: ResourceClaim %s not found in namespace %s. "+
+		"Try: a name from kubectl get resourceclaims -n %s", as, name, namespace, namespace)
+}
+
+// MissingDeviceClass is a class of devices that does not exist: nobody knows which
+// devices are meant.
+func MissingDeviceClass(as, name string) Reason {
+	return badRequest("spec.template.spec.resourceClaims[%s]: DeviceClass %s not found. Try: a name from kubectl get deviceclasses", as, name)
+}
+
+// UncountableClaim is a claim for devices that can't be counted.
+func UncountableClaim(as, why string) Reason {
+	return badRequest("spec.template.spec.resourceClaims[%s]: %s, which can't be counted. Try: a claim for a number of devices of a class", as, why)
 }
 
 // ShareOfCard is a part of a card asked for by an annotation.

@@ -92,7 +92,7 @@ func (r *run) bind(p *pod, node string) {
 	if r.held[node] == nil {
 		r.held[node] = resource.List{}
 	}
-	r.held[node].AddTo(p.is.Requests, 1)
+	r.held[node].AddTo(p.is.Place.OnNode(p.is.Requests), 1)
 	r.setPod(p, func(is *supply.Pod) { is.Node, is.Started, is.UnschedulableSince = node, true, 0 })
 	r.after(r.Delays.Ready, func() {
 		if p.there() && !p.is.Deleting {
@@ -129,7 +129,7 @@ func (r *run) gone(p *pod) {
 	}
 	j.pods = slices.DeleteFunc(j.pods, func(other *pod) bool { return other == p })
 	if p.is.Node != "" {
-		for name, n := range p.is.Requests {
+		for name, n := range p.is.Place.OnNode(p.is.Requests) {
 			r.held[p.is.Node][name] -= n
 		}
 	}

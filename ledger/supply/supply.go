@@ -37,7 +37,7 @@ func (n *Node) Takes(p *Pod, held resource.List) bool {
 			return false
 		}
 	}
-	for name, amount := range p.Requests {
+	for name, amount := range p.Place.OnNode(p.Requests) {
 		if amount > n.Allocatable[name]-held[name] {
 			return false
 		}

@@ -57,7 +57,7 @@ func tell(ctx context.Context, keep bool) error {
 	defer env.Stop()
 	for _, s := range []story{
 		{"One quota, two trainings", "research", func(ctx context.Context, s *stories.Scene) error {
-			return stories.OneQuota(ctx, s, false)
+			return stories.OneQuota(ctx, s, stories.Training{})
 		}},
 		{"Cpu and memory", "lab", stories.CPUAndMemory},
 		{"The truth about the machines", "vision", stories.TruthAboutMachines},

@@ -36,7 +36,7 @@ func TestAnOlderServer(t *testing.T) {
 
 	t.Run("one quota, two trainings", func(t *testing.T) {
 		ctx, s := on(t, env, "research", stories.Policy)
-		must(t, stories.OneQuota(ctx, s, false))
+		must(t, stories.OneQuota(ctx, s, stories.Training{}))
 	})
 	t.Run("a re-applied suspension does not disturb a running Job", func(t *testing.T) {
 		ctx, s := on(t, env, "guard", guardPolicy)

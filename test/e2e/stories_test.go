@@ -11,12 +11,12 @@ import (
 
 func TestS1OneQuotaTwoTrainings(t *testing.T) {
 	ctx, s := scene(t, "research", stories.Policy, history.Limit{Queue: "research", Flavor: "gpu", Resource: "nvidia.com/gpu", Amount: 4})
-	must(t, stories.OneQuota(ctx, s, false))
+	must(t, stories.OneQuota(ctx, s, stories.Training{}))
 }
 
 func TestS1OneQuotaTwoTrainingsThatSaySuspendThemselves(t *testing.T) {
 	ctx, s := scene(t, "research-again", stories.Policy, history.Limit{Queue: "research", Flavor: "gpu", Resource: "nvidia.com/gpu", Amount: 4})
-	must(t, stories.OneQuota(ctx, s, true))
+	must(t, stories.OneQuota(ctx, s, stories.Training{Suspended: true}))
 }
 
 func TestS2CPUAndMemory(t *testing.T) {

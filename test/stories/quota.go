@@ -45,8 +45,35 @@ func Nodes() []cluster.NodeSpec {
 	return []cluster.NodeSpec{{Name: "node-1", GPUs: 8}, {Name: "node-2"}, {Name: "node-3"}}
 }
 
-// training is a Job of 4 pods with one GPU each. extra is more of its spec.
-func training(name, run, extra string) string {
+// Training is how the Jobs of S1 are written.
+type Training struct {
+	Suspended bool // they say so themselves
+	Claims    bool // the GPU is asked for by a claim, of the class gpu.nvidia.com
+}
+
+// oneCard is what pods of a training ask for devices by.
+const oneCard = `apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: one-card
+spec:
+  spec:
+    devices:
+      requests:
+      - name: card
+        exactly: {deviceClassName: gpu.nvidia.com}
+`
+
+// training is a Job of 4 pods with one GPU each.
+func (as Training) training(name, run string) string {
+	extra, asks, claims := "", "limits: {nvidia.com/gpu: 1}", ""
+	if as.Suspended {
+		extra = "  suspend: true\n"
+	}
+	if as.Claims {
+		asks = "claims: [{name: card}]"
+		claims = "      resourceClaims: [{name: card, resourceClaimTemplateName: one-card}]\n"
+	}
 	return fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
 metadata:
@@ -61,23 +88,23 @@ spec:
       annotations: {plane.holdshort.dev/run: %s, plane.holdshort.dev/stop: 100ms}
     spec:
       restartPolicy: Never
-      containers:
+%s      containers:
       - name: train
         image: train
         resources:
-          limits: {nvidia.com/gpu: 1}
-`, name, extra, run)
+          %s
+`, name, extra, run, claims, asks)
 }
 
 // OneQuota is S1: one quota, two trainings.
-func OneQuota(ctx context.Context, s *Scene, suspendInFile bool) error {
-	extra := ""
-	if suspendInFile {
-		extra = "  suspend: true\n"
-	}
+func OneQuota(ctx context.Context, s *Scene, as Training) error {
 	s.Say("Three nodes, one of them with 8 GPUs. The queue research may use 4 of them.")
 	s.Say("Alice applies two trainings in one file, 4 pods with one GPU each.")
-	if _, err := s.Apply(ctx, documents(training("train-a", "8s", extra), training("train-b", "2s", extra))); err != nil {
+	manifests := documents(as.training("train-a", "8s"), as.training("train-b", "2s"))
+	if as.Claims {
+		manifests = documents(oneCard, manifests)
+	}
+	if _, err := s.Apply(ctx, manifests); err != nil {
 		return err
 	}
 	s.Say("The first one in the file runs:")

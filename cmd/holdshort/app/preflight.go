@@ -13,12 +13,15 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/holdshort/holdshort/ledger"
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
 )
 
@@ -82,8 +85,12 @@ func requireCRDs(mgr manager.Manager) error {
 
 // requireRights asks for what the first watches will ask for, so that an identity
 // without the chart's rights is told so once and not by each watch again and again.
-func requireRights(ctx context.Context, c client.Client) error {
-	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.PodList{}, &corev1.NodeList{}, &v1alpha1.QueueList{}} {
+func requireRights(ctx context.Context, c client.Client, dra ledger.DRA) error {
+	lists := []client.ObjectList{&batchv1.JobList{}, &corev1.PodList{}, &corev1.NodeList{}, &v1alpha1.QueueList{}}
+	if dra.Claims {
+		lists = append(lists, &resourceapi.ResourceSliceList{}, &resourceapi.ResourceClaimList{})
+	}
+	for _, list := range lists {
 		if err := c.List(ctx, list, client.Limit(1)); apierrors.IsForbidden(err) {
 			return fmt.Errorf("this identity lacks the rights that the chart gives its ServiceAccount: %w. "+
 				"Try: a token of that ServiceAccount (kubectl create token), or install the chart first", err)
@@ -92,6 +99,28 @@ func requireRights(ctx context.Context, c client.Client) error {
 		}
 	}
 	return nil
+}
+
+// servedDRA is what the API server has of dynamic resource allocation. Other versions
+// than v1 are not looked at.
+func servedDRA(mapper meta.RESTMapper) (ledger.DRA, error) {
+	serves := func(kind string) (bool, error) {
+		gvk := resourceapi.SchemeGroupVersion.WithKind(kind)
+		_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if meta.IsNoMatchError(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("asking the API server for the kind %s (%s): %w", kind, gvk.GroupVersion(), err)
+		}
+		return true, nil
+	}
+	claims, err := serves("ResourceClaim")
+	if err != nil {
+		return ledger.DRA{}, err
+	}
+	rules, err := serves("DeviceTaintRule")
+	return ledger.DRA{Claims: claims, Rules: rules}, err
 }
 
 // portHint says what to do about a port that somebody else has.

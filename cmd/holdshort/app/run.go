@@ -60,7 +60,11 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return fmt.Errorf("making the client: %w", err)
 	}
-	if err := requireRights(ctx, live); err != nil {
+	dra, err := servedDRA(mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	if err := requireRights(ctx, live, dra); err != nil {
 		return err
 	}
 	scope, err := scopeOf(c)
@@ -87,7 +91,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	}
 	loop, err = addLoop(mgr, ledger.Options{
 		Cache: mgr.GetCache(), Client: live, Events: mgr.GetEventRecorder("holdshort"),
-		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), Now: time.Now, Log: log.WithName("ledger"),
+		Policy: policy.Active, Shadow: shadow, Scope: scope, PodLevelEarly: podLevelEarly(server), DRA: dra, Now: time.Now, Log: log.WithName("ledger"),
 	})
 	if err != nil {
 		return err
@@ -96,7 +100,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, podLevelEarly(server), logs, loop); err != nil {
+	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, clusterLookup{mgr.GetCache(), podLevelEarly(server), dra}, logs, loop); err != nil {
 		return err
 	}
 	return portHint(mgr.Start(ctx))

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +36,7 @@ import (
 // and tells when the manager is ready: it has seen the cluster, and the API
 // server trusts it. Whether the policy is good does not matter for that: a bad
 // one must be fixable.
-func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy func() webhook.Policy, scope intake.Scope, podLevelEarly bool, logs Logs, loop *ledger.Loop) error {
+func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy func() webhook.Policy, scope intake.Scope, lookup clusterLookup, logs Logs, loop *ledger.Loop) error {
 	keeper, err := certs.New(certs.Options{
 		Config: mgr.GetConfig(), Namespace: c.Namespace, Secret: c.Name + "-ca",
 		Webhook: c.Name + "-jobs", Validating: c.Name + "-policies", Hosts: c.webhookHosts(),
@@ -52,7 +53,6 @@ func addWebhook(c Config, mgr manager.Manager, source rollout.Source, policy fun
 		Host: c.WebhookHost, Port: c.WebhookPort,
 		TLSOpts: []func(*tls.Config){func(t *tls.Config) { t.GetCertificate = keeper.GetCertificate }},
 	})
-	lookup := clusterLookup{mgr.GetCache(), podLevelEarly}
 	server.Register(webhook.Path, &admission.Webhook{Handler: webhook.NewJobs(webhook.Options{
 		Policy:     policy,
 		Namespace:  lookup.namespace,
@@ -120,6 +120,7 @@ func (c Config) webhookHosts() []string {
 type clusterLookup struct {
 	client.Reader
 	podLevelEarly bool
+	dra           ledger.DRA
 }
 
 func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
@@ -132,6 +133,9 @@ func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 
 func (l clusterLookup) env(namespace string) intake.Env {
 	env := intake.Env{FirstSeen: time.Now().UnixNano(), RuntimeClass: l.runtimeClass, PriorityClass: l.priorityClass, PodLevelEarly: l.podLevelEarly}
+	if l.dra.Claims {
+		env.Claims = l.claims().OfJob
+	}
 	var ranges corev1.LimitRangeList
 	if err := l.List(context.Background(), &ranges, client.InNamespace(namespace)); err == nil {
 		for i := range ranges.Items {
@@ -139,6 +143,27 @@ func (l clusterLookup) env(namespace string) intake.Env {
 		}
 	}
 	return env
+}
+
+// claims are only charged here: which machines have room is not asked.
+func (l clusterLookup) claims() *intake.Claims {
+	return &intake.Claims{
+		Template: func(namespace, name string) *resourceapi.ResourceClaimTemplate {
+			return find(l, namespace, name, &resourceapi.ResourceClaimTemplate{})
+		},
+		Claim: func(namespace, name string) *resourceapi.ResourceClaim {
+			return find(l, namespace, name, &resourceapi.ResourceClaim{})
+		},
+		Class: func(name string) *resourceapi.DeviceClass { return find(l, "", name, &resourceapi.DeviceClass{}) },
+	}
+}
+
+func find[T client.Object](l clusterLookup, namespace, name string, into T) T {
+	if err := l.Get(context.Background(), types.NamespacedName{Namespace: namespace, Name: name}, into); err != nil {
+		var none T
+		return none
+	}
+	return into
 }
 
 func (l clusterLookup) runtimeClass(name string) *nodev1.RuntimeClass {

@@ -1,0 +1,238 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdshort/holdshort/policies"
+)
+
+// claimBench is a loop that sees node n1 with so many cards by claims.
+type claimBench struct{ *bench }
+
+func newClaimBench(t *testing.T, cards int) claimBench {
+	t.Helper()
+	b := claimBench{newBench(t, map[string]string{"data.yaml": loopPolicy})}
+	b.DRA = DRA{Claims: true, Rules: true}
+	b.inbox.put(func(batch *batch) {
+		batch.nodes["n1"] = node("n1", 0)
+		batch.devices.classes["gpu"] = parsed[resourceapi.DeviceClass](t, `
+metadata: {name: gpu}
+spec: {extendedResourceName: nvidia.com/gpu, selectors: [{cel: {expression: device.driver == "d"}}]}`)
+	})
+	b.template("one", "{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}")
+	b.slice(cards)
+	return b
+}
+
+func parsed[T any](t *testing.T, text string) *T {
+	t.Helper()
+	var object T
+	if err := yaml.UnmarshalStrict([]byte(text), &object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return &object
+}
+
+func (b claimBench) template(name, devices string) {
+	template := parsed[resourceapi.ResourceClaimTemplate](b.t, fmt.Sprintf("{metadata: {name: %s, namespace: a}, spec: {spec: {devices: %s}}}", name, devices))
+	b.markTemplate(template, false)
+}
+
+func (b claimBench) slice(cards int) {
+	slice := parsed[resourceapi.ResourceSlice](b.t, "{metadata: {name: s}, spec: {driver: d, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1}}}")
+	for i := range cards {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprintf("card-%d", i)})
+	}
+	b.inbox.put(func(batch *batch) { batch.devices.slices["s"] = slice })
+}
+
+// claim of a name, that has these cards.
+func (b claimBench) claim(name, owner string, cards ...int) *resourceapi.ResourceClaim {
+	claim := parsed[resourceapi.ResourceClaim](b.t, fmt.Sprintf(
+		"{metadata: {name: %[1]s, namespace: a, uid: uid-%[1]s}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}}}", name))
+	if owner != "" {
+		claim.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(owner)}}
+	}
+	if len(cards) > 0 {
+		at := parsed[resourceapi.AllocationResult](b.t, "{nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}")
+		for _, i := range cards {
+			at.Devices.Results = append(at.Devices.Results, resourceapi.DeviceRequestAllocationResult{
+				Request: "r", Driver: "d", Pool: "n1", Device: fmt.Sprintf("card-%d", i),
+			})
+		}
+		claim.Status.Allocation = at
+	}
+	b.markClaim(claim, false)
+	return claim
+}
+
+// job of one pod that has a claim.
+func (b claimBench) job(name, claim string) {
+	b.t.Helper()
+	suspended, one := true, int32(1)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(b.now),
+		Labels: map[string]string{policies.LabelQueue: "research", policies.LabelState: policies.StateQueued},
+	}}
+	job.Spec.Suspend, job.Spec.Parallelism, job.Spec.Completions = &suspended, &one, &one
+	job.Spec.Template.Spec = *parsed[corev1.PodSpec](b.t, "{containers: [{name: main}], resourceClaims: ["+claim+"]}")
+	if err := b.store.Create(b.t.Context(), job); err != nil {
+		b.t.Fatal(err)
+	}
+	b.watch(name)
+}
+
+func (b claimBench) says(name string, parts ...string) {
+	b.t.Helper()
+	b.step()
+	b.now = b.now.Add(explainAfter)
+	b.step()
+	job, _ := b.get(name)
+	for _, part := range parts {
+		if message := job.Annotations[policies.AnnotationMessage]; !strings.Contains(message, part) {
+			b.t.Errorf("%s says %q, want %q", name, message, part)
+		}
+	}
+}
+
+func (b claimBench) usage() int64 {
+	total := int64(0)
+	for key, n := range b.book.Usage() {
+		if key.Resource == "nvidia.com/gpu" {
+			total += n
+		}
+	}
+	return total
+}
+
+const byOne = "{name: c, resourceClaimTemplateName: one}"
+
+func TestWhatIsMissingOfClaimsWakesWhoWaitsForIt(t *testing.T) {
+	b := newClaimBench(t, 1)
+	b.job("by-template", "{name: c, resourceClaimTemplateName: late}")
+	b.job("by-name", "{name: c, resourceClaimName: late}")
+	b.job("by-class", "{name: c, resourceClaimTemplateName: odd}")
+	b.template("odd", "{requests: [{name: r, exactly: {deviceClassName: late, allocationMode: ExactCount, count: 1}}]}")
+	b.step()
+	b.says("by-template", "BadRequest", "ResourceClaimTemplate late not found in namespace a")
+	b.says("by-name", "BadRequest", "ResourceClaim late not found in namespace a")
+	b.says("by-class", "BadRequest", "DeviceClass late not found")
+
+	b.template("late", "{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}")
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"by-template": true, "by-name": false, "by-class": false})
+	b.slice(3)
+	b.claim("late", "")
+	b.inbox.put(func(batch *batch) {
+		batch.devices.classes["late"] = parsed[resourceapi.DeviceClass](t, `{metadata: {name: late}, spec: {extendedResourceName: nvidia.com/gpu}}`)
+	})
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"by-name": true, "by-class": true})
+	if got := b.usage(); got != 3 {
+		t.Errorf("%d cards are charged, want 3", got)
+	}
+}
+
+// Nobody needs to be a pod of ours to hold a device, and it is held until it is given back.
+func TestDevicesAreHeldUntilTheirClaimsLetThemGo(t *testing.T) {
+	b := newClaimBench(t, 2)
+	mine := b.claim("stranger", "", 0)
+	b.claim("other", "", 1)
+	b.job("waits", byOne)
+	b.step()
+	b.says("waits", "WaitingForMachines", "devices of class gpu")
+	b.markClaim(mine, true)
+	b.step()
+	b.wantAdmitted(map[string]bool{"waits": true})
+	if n := len(b.devices.claims); n != 1 {
+		t.Errorf("%d claims are known, want 1", n)
+	}
+}
+
+func TestAnExpressionThatFailsIsNamed(t *testing.T) {
+	b := newClaimBench(t, 1)
+	b.template("odd", `{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1, selectors: [{cel: {expression: 'device.attributes["d"].size > 1'}}]}}]}`)
+	b.job("odd", "{name: c, resourceClaimTemplateName: odd}")
+	b.step()
+	b.step()
+	b.says("odd", "BadRequest", "selector 1 of the claim fails on a device of driver d")
+	b.inbox.put(func(batch *batch) { batch.devices.slices["s"] = nil }) // nothing to fail on
+	b.step()
+	b.step()
+	b.says("odd", "NeverFits")
+}
+
+// The charge of pods whose Job is gone goes by their claims.
+func TestPodsWithClaimsAreChargedToTheirQueue(t *testing.T) {
+	b := newClaimBench(t, 2)
+	pod := parsed[corev1.Pod](t, `
+metadata: {name: p, namespace: a, uid: uid-p, labels: {holdshort.dev/queue: research}, annotations: {holdshort.dev/flavors: '{"pods":"gpu"}'}}
+spec: {nodeName: n1, containers: [{name: main}], resourceClaims: [{name: c, resourceClaimTemplateName: gone}]}
+status: {startTime: "2026-01-01T00:00:00Z", resourceClaimStatuses: [{name: c, resourceClaimName: made}]}`)
+	b.markPod(pod, false)
+	b.step()
+	if got := b.usage(); got != 0 {
+		t.Errorf("%d cards are charged before anybody knows the claim", got)
+	}
+	claim := b.claim("made", "uid-p", 0)
+	b.step()
+	if got := b.usage(); got != 1 {
+		t.Errorf("%d cards are charged, want 1", got)
+	}
+	// Deleted by force: the pod walks on as a ghost, and its device is nobody's yet.
+	b.job("first", byOne)
+	b.job("second", byOne)
+	b.markPod(pod, true)
+	b.markClaim(claim, true)
+	b.step()
+	b.wantAdmitted(map[string]bool{"first": true, "second": false})
+	b.now = b.now.Add(ghostStands)
+	b.step()
+	b.wantAdmitted(map[string]bool{"second": true})
+	for name, left := range map[string]int{"pods": len(b.devices.pods), "who names a claim": len(b.devices.named)} {
+		if left != 0 {
+			t.Errorf("%s: %d are left", name, left)
+		}
+	}
+}
+
+// All that is kept of who asks for devices goes with them.
+func TestNothingIsKeptOfThoseWhoAreGone(t *testing.T) {
+	b := newClaimBench(t, 1)
+	b.template("all", "{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: All}}]}")
+	b.job("all", "{name: c, resourceClaimTemplateName: all}")
+	b.job("named", "{name: c, resourceClaimName: x}")
+	b.claim("x", "")
+	b.step()
+	for _, name := range []string{"all", "named"} {
+		job, _ := b.get(name)
+		if err := b.store.Delete(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		b.watch(name)
+	}
+	b.step()
+	d := &b.devices
+	if n := len(d.rows) + len(d.counted) + len(d.readers) + len(d.named) + len(d.all) + len(d.again) + len(d.problems); n != 0 {
+		t.Errorf("%d things are left: %v %v %v %v %v %v %v", n, d.rows, d.counted, d.readers, d.named, d.all, d.again, d.problems)
+	}
+}
+
+func TestWhereTheServerHasNoClaimsNobodyStartsByOne(t *testing.T) {
+	b := newClaimBench(t, 1)
+	b.DRA = DRA{}
+	b.job("waits", byOne)
+	b.step()
+	b.says("waits", "BadRequest", "does not serve resource.k8s.io/v1")
+}

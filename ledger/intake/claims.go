@@ -1,0 +1,252 @@
+package intake
+
+import (
+	"cmp"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
+	amounts "github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
+)
+
+// Claimed is what the claims of one pod come to.
+type Claimed struct {
+	// Charged is by the names that quotas have.
+	Charged amounts.List
+	// Devices are the units of a row, see demand.Place.
+	Devices amounts.List
+	// Nodes are where devices are that are allocated already; nil: anywhere.
+	Nodes []demand.NodeTerm
+	// Problem is why they can't be counted.
+	Problem *reason.Reason
+}
+
+// Claims is where claims are looked up. A function returns nil for what is not there.
+type Claims struct {
+	Template func(namespace, name string) *resourceapi.ResourceClaimTemplate
+	Claim    func(namespace, name string) *resourceapi.ResourceClaim
+	Class    func(name string) *resourceapi.DeviceClass
+	// Most is how many devices of a kind the node has that has most of them; nil: nobody knows.
+	Most func(kind *resourceapi.DeviceSubRequest) int64
+	// Row is what devices for these claims are counted in, how many units of it one pod
+	// takes, and why it is of no use if it is; nil: they are only charged.
+	Row func(specs []resourceapi.ResourceClaimSpec) (name string, units int64, problem string)
+}
+
+// OfJob is what the claims of a Job's pods come to.
+func (c *Claims) OfJob(job *batchv1.Job) Claimed {
+	r := reading{Claims: c, namespace: job.Namespace}
+	claims := job.Spec.Template.Spec.ResourceClaims
+	for i := range claims {
+		one := &claims[i]
+		switch {
+		case one.ResourceClaimTemplateName != nil:
+			r.fromTemplate(one.Name, *one.ResourceClaimTemplateName)
+		case one.ResourceClaimName != nil:
+			r.fromClaim(one.Name, *one.ResourceClaimName, peak(job))
+		default:
+			r.problem(reason.UncountableClaim(one.Name, "it names neither a ResourceClaim nor a template of one"))
+		}
+	}
+	r.row(claims)
+	return r.Claimed
+}
+
+// OfPod adds to a pod what its claims come to, and returns what they ask for as far as
+// that is known. What is wrong with a live pod's claims changes nothing: it is there,
+// and charged as much as can be counted. A claim that pods share is charged to their
+// Jobs, not to each of them.
+func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceClaimSpec {
+	r := reading{Claims: c, namespace: pod.Namespace}
+	var all []resourceapi.ResourceClaimSpec
+	for i := range pod.Spec.ResourceClaims {
+		one := &pod.Spec.ResourceClaims[i]
+		name := ClaimName(pod, one)
+		claim := c.Claim(pod.Namespace, name)
+		switch {
+		case name != "" && claim != nil:
+			all = append(all, claim.Spec)
+			if one.ResourceClaimName == nil {
+				r.charge(one.Name, &claim.Spec)
+			}
+			r.wants(claim)
+		case one.ResourceClaimTemplateName != nil:
+			if template := c.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
+				all = append(all, template.Spec.Spec)
+				r.charge(one.Name, &template.Spec.Spec)
+				r.specs = append(r.specs, template.Spec.Spec)
+			}
+		}
+	}
+	for name, n := range r.Charged {
+		to.Requests[name] = amounts.Add(to.Requests[name], n)
+	}
+	to.Place.Claimed = r.Charged
+	if to.Node == "" {
+		r.row(pod.Spec.ResourceClaims)
+		to.Place.Devices = r.Devices
+		to.Place.Affinity = both(to.Place.Affinity, r.Nodes)
+	}
+	return all
+}
+
+// ClaimName is the claim that a pod has by one of its names for them; empty if it is
+// not made yet.
+func ClaimName(pod *corev1.Pod, one *corev1.PodResourceClaim) string {
+	if one.ResourceClaimName != nil {
+		return *one.ResourceClaimName
+	}
+	for _, made := range pod.Status.ResourceClaimStatuses {
+		if made.Name == one.Name && made.ResourceClaimName != nil {
+			return *made.ResourceClaimName
+		}
+	}
+	return ""
+}
+
+// reading goes over the claims of one pod.
+type reading struct {
+	*Claims
+	Claimed
+	namespace string
+	specs     []resourceapi.ResourceClaimSpec // of what is not allocated yet
+}
+
+func (r *reading) problem(why reason.Reason) {
+	if r.Problem == nil {
+		r.Problem = &why
+	}
+}
+
+func (r *reading) fromTemplate(as, name string) {
+	template := r.Template(r.namespace, name)
+	if template == nil {
+		r.problem(reason.MissingClaimTemplate(as, name, r.namespace))
+		return
+	}
+	r.charge(as, &template.Spec.Spec)
+	r.specs = append(r.specs, template.Spec.Spec)
+}
+
+// fromClaim reads a claim that exists by itself, and may be shared. Who has its devices
+// already has been charged for them.
+func (r *reading) fromClaim(as, name string, pods int64) {
+	claim := r.Claim(r.namespace, name)
+	switch {
+	case claim == nil:
+		r.problem(reason.MissingClaim(as, name, r.namespace))
+		return
+	case claim.DeletionTimestamp != nil:
+		r.problem(reason.UncountableClaim(as, "ResourceClaim "+name+" is being deleted"))
+		return
+	}
+	if claim.Status.Allocation == nil {
+		r.charge(as, &claim.Spec)
+		if pods > 1 {
+			r.problem(reason.UncountableClaim(as, "several pods of the Job share ResourceClaim "+name+", which is not allocated yet"))
+		}
+	}
+	r.wants(claim)
+}
+
+// wants is where the devices of a claim are, or that they have to be found.
+func (r *reading) wants(claim *resourceapi.ResourceClaim) {
+	at := claim.Status.Allocation
+	if at == nil {
+		r.specs = append(r.specs, claim.Spec)
+	} else if at.NodeSelector != nil {
+		r.Nodes = both(r.Nodes, nodeTerms(at.NodeSelector.NodeSelectorTerms))
+	}
+}
+
+func (r *reading) row(claims []corev1.PodResourceClaim) {
+	if r.Problem != nil || len(r.specs) == 0 || r.Row == nil {
+		return
+	}
+	name, units, problem := r.Row(r.specs)
+	r.Devices = amounts.List{name: units}
+	if problem != "" {
+		r.problem(reason.UncountableClaim(claims[0].Name, problem))
+	}
+}
+
+// charge adds what a claim is charged as.
+func (r *reading) charge(as string, spec *resourceapi.ResourceClaimSpec) {
+	for i := range spec.Devices.Requests {
+		request := &spec.Devices.Requests[i]
+		worst := amounts.List{}
+		if one := request.Exactly; one != nil {
+			if one.AdminAccess != nil && *one.AdminAccess {
+				continue // holds nothing
+			}
+			worst = r.chargeOne(as, &resourceapi.DeviceSubRequest{
+				Name: request.Name, DeviceClassName: one.DeviceClassName, Selectors: one.Selectors, AllocationMode: one.AllocationMode,
+				Count: one.Count, Tolerations: one.Tolerations, Capacity: one.Capacity,
+			})
+		}
+		for k := range request.FirstAvailable { // which of them it will be is not known before
+			worst = amounts.Max(worst, r.chargeOne(as, &request.FirstAvailable[k]))
+		}
+		if r.Charged == nil && len(worst) > 0 {
+			r.Charged = amounts.List{}
+		}
+		for name, n := range worst {
+			r.Charged[name] = amounts.Add(r.Charged[name], n)
+		}
+	}
+}
+
+func (r *reading) chargeOne(as string, one *resourceapi.DeviceSubRequest) amounts.List {
+	class := r.Class(one.DeviceClassName)
+	if class == nil {
+		r.problem(reason.MissingDeviceClass(as, one.DeviceClassName))
+		return nil
+	}
+	if one.Capacity != nil && len(one.Capacity.Requests) > 0 {
+		r.problem(reason.UncountableClaim(as, "request "+one.Name+" asks for a part of a device's capacity"))
+	}
+	n := one.Count
+	switch mode := cmp.Or(one.AllocationMode, resourceapi.DeviceAllocationModeExactCount); {
+	case mode == resourceapi.DeviceAllocationModeAll && r.Most != nil:
+		n = r.Most(one)
+	case mode == resourceapi.DeviceAllocationModeAll:
+		n = 0
+	case mode != resourceapi.DeviceAllocationModeExactCount:
+		r.problem(reason.UncountableClaim(as, "request "+one.Name+" has an allocation mode that is not known: "+string(mode)))
+	}
+	if n <= 0 {
+		return nil
+	}
+	return amounts.List{ChargedAs(class): n}
+}
+
+// ChargedAs is the name by which quotas know the devices of a class: the one by which
+// containers may ask for them, too.
+func ChargedAs(class *resourceapi.DeviceClass) string {
+	if extended := class.Spec.ExtendedResourceName; extended != nil && *extended != "" {
+		return *extended
+	}
+	return resourceapi.ResourceDeviceClassPrefix + class.Name
+}
+
+// both is the terms of which one of each list must match; nil is no requirement.
+func both(a, b []demand.NodeTerm) []demand.NodeTerm {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	all := []demand.NodeTerm{}
+	for _, x := range a {
+		for _, y := range b {
+			all = append(all, demand.NodeTerm{Labels: slices.Concat(x.Labels, y.Labels), Fields: slices.Concat(x.Fields, y.Fields)})
+		}
+	}
+	return all
+}
