@@ -126,7 +126,7 @@ func (t *table) knows(id deviceID) bool {
 	if id.driver != DeviceDriver || len(t.pool.devices) == 0 {
 		return true
 	}
-	return id.pool == t.node.Name && slices.ContainsFunc(t.pool.devices, func(d resourcev1.Device) bool { return d.Name == id.name })
+	return id.pool == t.node.Name && !t.pool.lost[id.name] && slices.ContainsFunc(t.pool.devices, func(d resourcev1.Device) bool { return d.Name == id.name })
 }
 
 // overdrawn names a counter that the taken devices use up more than there is of.

@@ -59,13 +59,24 @@ const (
 // announced is the pool of a node as its driver makes it: the counter sets and
 // the devices that use them up.
 type announced struct {
-	sets    []resourcev1.CounterSet
-	devices []resourcev1.Device
+	sets     []resourcev1.CounterSet
+	devices  []resourcev1.Device
+	lost     map[string]bool // of devices, by name: there no more
+	perSlice int             // devices
 }
+
+// published is what the driver of a node wrote last: slices, in the order of
+// announced.slices, that may not be all of them yet.
+type published struct {
+	names      []string
+	generation int64
+}
+
+const firstGeneration = 1
 
 // announce makes the pool; empty if there are no cards.
 func (d Devices) announce() (announced, error) {
-	var all announced
+	all := announced{lost: map[string]bool{}, perSlice: maxDevices}
 	card, err := resource.ParseQuantity(cmp.Or(d.Memory, "80Gi"))
 	if err != nil {
 		return all, fmt.Errorf("memory %q of a card: %w. Try: a quantity like 80Gi", d.Memory, err)
@@ -131,8 +142,8 @@ func (a announced) slices(node string, uid types.UID, generation int64) []*resou
 	for sets := range slices.Chunk(a.sets, maxCounterSets) {
 		add(resourcev1.ResourceSliceSpec{SharedCounters: sets})
 	}
-	for devices := range slices.Chunk(a.devices, maxDevices) {
-		add(resourcev1.ResourceSliceSpec{Devices: devices})
+	for devices := range slices.Chunk(a.devices, max(1, a.perSlice)) {
+		add(resourcev1.ResourceSliceSpec{Devices: slices.DeleteFunc(slices.Clone(devices), func(d resourcev1.Device) bool { return a.lost[d.Name] })})
 	}
 	for _, slice := range all {
 		slice.Spec.Pool = resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: int64(len(all))}
@@ -140,14 +151,16 @@ func (a announced) slices(node string, uid types.UID, generation int64) []*resou
 	return all
 }
 
-// publish writes the pool of a node that is new.
-func (f *Fleet) publish(ctx context.Context, node string, uid types.UID, pool announced) error {
-	for _, slice := range pool.slices(node, uid, 1) {
-		if _, err := f.client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("announcing the devices of node %s: %w", node, err)
+// announce writes slices of a node, and tells their names.
+func (f *Fleet) announce(ctx context.Context, node string, all []*resourcev1.ResourceSlice) (names []string, err error) {
+	for _, slice := range all {
+		made, err := f.client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{})
+		if err != nil {
+			return names, fmt.Errorf("announcing the devices of node %s: %w", node, err)
 		}
+		names = append(names, made.Name)
 	}
-	return nil
+	return names, nil
 }
 
 // AddDeviceClasses makes the classes of whole cards and of parts. Pods that ask

@@ -23,6 +23,8 @@ type node struct {
 	since    metav1.Time // of the ready condition
 	leased   bool        // its Lease exists
 	reported time.Time   // when its status was
+	// announced by the driver of its devices.
+	announced published
 }
 
 // AddNode registers a node; pods that are bound to it start to run.
@@ -40,14 +42,17 @@ func (f *Fleet) AddNode(ctx context.Context, spec NodeSpec) error {
 	if err != nil {
 		return fmt.Errorf("registering node %s: %w", spec.Name, err)
 	}
-	if err := f.publish(ctx, spec.Name, made.UID, pool); err != nil {
+	names, err := f.announce(ctx, spec.Name, pool.slices(spec.Name, made.UID, firstGeneration))
+	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	has := newTable(object)
 	has.pool = pool
-	f.nodes[spec.Name] = &node{uid: made.UID, table: has, ready: true, since: now, reported: now.Time}
+	f.nodes[spec.Name] = &node{
+		uid: made.UID, table: has, ready: true, since: now, reported: now.Time, announced: published{names, firstGeneration},
+	}
 	f.turn = slices.Insert(f.turn, 0, spec.Name)
 	f.wakePods(spec.Name)
 	return nil
