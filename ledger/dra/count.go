@@ -27,7 +27,9 @@ func (s *State) find(n *node, w *want) finding {
 		}
 	}
 	if w.set && v.plain {
-		return s.tally(n, w.requests[0], v)
+		if found, sure := s.tally(n, w.requests[0], v); sure || v.doubtful {
+			return found
+		}
 	}
 	// With nothing in use, an expression may fail on a device that the scheduler
 	// does not come to as it is. That is no reason to hold anybody back.
@@ -45,9 +47,11 @@ func nobody(*device) bool { return false }
 // busy devices are in use, or will be as soon as the claims of pods are seen.
 func (n *node) busy(d *device) bool { return d.use.whole > 0 || n.virtual[d.use] }
 
-// tally counts devices of one kind where nothing but their number matters.
-func (s *State) tally(n *node, r *request, v *view) finding {
-	var found finding
+// tally counts devices of one kind where nothing but their number matters. It is not
+// sure of one that was for several once, and that claims still have parts of: such a
+// one counts as in use.
+func (s *State) tally(n *node, r *request, v *view) (found finding, sure bool) {
+	sure = true
 	for _, d := range v.devices {
 		verdict := r.match.on(d.kind, s.expressions)
 		switch {
@@ -57,12 +61,16 @@ func (s *State) tally(n *node, r *request, v *view) finding {
 			}
 		case verdict.yes && !keepsOff(d.spec, r.tolerations):
 			found.total++
-			if !n.busy(d) {
+			switch {
+			case n.busy(d):
+			case len(d.use.shares) > 0:
+				sure = false
+			default:
 				found.free++
 			}
 		}
 	}
-	return found
+	return found, sure
 }
 
 // complaint is why the scheduler may give a pod up that it tries on a node with

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -53,6 +54,21 @@ func TestWhatAnEventDoesToTheRows(t *testing.T) {
 			event: func(s *sample) { s.Changed(); s.SetClaim(allocated("c", "node-2", "gpu-1")) },
 			want: func(s *sample) []supply.Devices {
 				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 3)}}}
+			},
+		},
+		"of a card that was for several once a claim still has a part": {
+			event: func(s *sample) {
+				s.Changed()
+				once := card("gpu-0", "gpu")
+				once.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("4")}}
+				s.SetSlice(sliceOf("node-2-gpus", "node-2", "node-2", 1, 1, once, card("gpu-1", "gpu")))
+				c, id := allocated("c", "node-2", "gpu-0"), types.UID("share")
+				c.Status.Allocation.Devices.Results[0].ShareID = &id
+				c.Status.Allocation.Devices.Results[0].ConsumedCapacity = map[resourceapi.QualifiedName]resource.Quantity{"memory": resource.MustParse("1")}
+				s.SetClaim(c)
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(2, 1)}}}
 			},
 		},
 		"half a card in use leaves the other half, and no whole card": {
