@@ -125,7 +125,9 @@ func (n *node) link(v *view, wants []*want) {
 // suitors are the wants of which a request may have the device.
 func (s *State) suitors(list []*want, d *device) []*want {
 	for _, w := range s.inOrder {
-		if slices.ContainsFunc(w.requests, func(r *request) bool { return !r.admin && r.match.on(d.kind, s.expressions).yes }) {
+		if slices.ContainsFunc(w.requests, func(r *request) bool {
+			return (!r.admin || d.shares()) && r.match.on(d.kind, s.expressions).yes
+		}) {
 			list = append(list, w)
 		}
 	}

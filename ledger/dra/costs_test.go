@@ -30,6 +30,7 @@ func TestWhatRowsCostEachOther(t *testing.T) {
 		"sets without a card in common cost each other nothing":       {cards, modelA, modelB, 0},
 		"sets with a card in common cost each other one for one":      {cards, modelA, exactly("gpu", 1), 1},
 		"a kit may cost a set all there is":                           {cards, modelA, all("gpu"), supply.All},
+		"who looks after parts of a card may find too little of it":   {samples(1, 2), exactly("mig", 1), admin(exactly("gpu", 1)), supply.All},
 		"who only looks after devices takes nothing from anybody":     {cards, modelA, admin(all("gpu")), 0},
 		"a kit without a card in common costs nothing":                {cards, modelA, firstOf(sub("x", "mig", 1)), 0},
 		"sets that consume the same counters may cost each other all": {samples(1, 2), exactly("gpu", 1), exactly("mig", 1), supply.All},

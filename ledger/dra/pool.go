@@ -64,6 +64,10 @@ func (d *device) many() bool {
 	return d.spec.AllowMultipleAllocations != nil && *d.spec.AllowMultipleAllocations
 }
 
+// shares tells whether it gives a part of something that others take from. The
+// allocator looks whether there is enough of it for those with admin access, too.
+func (d *device) shares() bool { return d.eats != "" || d.many() }
+
 func (l *slice) generation() int64 { return l.object.Spec.Pool.Generation }
 
 func (l *slice) id(d *device) structured.DeviceID {
