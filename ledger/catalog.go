@@ -79,7 +79,7 @@ func (l *Loop) evaluateCatalog(ctx context.Context, revision *engine.Revision, n
 		l.catalog.failed = ""
 		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+engine.Short(revision.Digest())+" has an answer again")
 	}
-	l.book.SetRules(catalog.Resources)
+	l.book.Follow(catalog)
 	for _, entrypoint := range []string{"classify", "mutate", "deny"} {
 		// They see neither by themselves; so they ask the catalog, which does.
 		if revision.ReadsPart(entrypoint, "now_ns") || revision.ReadsPart(entrypoint, "capacity") {

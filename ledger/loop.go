@@ -195,7 +195,7 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	defer l.began.Store(0)
 	revision := l.Policy()
 	if revision != nil {
-		l.book.SetRules(revision.Catalog().Resources)
+		l.book.Follow(revision.Catalog())
 	}
 	news := l.inbox.take()
 	l.observe(news)

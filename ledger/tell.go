@@ -160,6 +160,9 @@ func admitted(a *effect.Admit) string {
 		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
 	}
 	text := fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
+	if n := a.Reservation.Machines; n > 0 {
+		text += "; " + reason.MoreMachines(n)
+	}
 	if names := a.Job.PodSets[0].Place.Unverified; len(names) > 0 {
 		text += "; " + reason.Unverified(names)
 	}

@@ -1,5 +1,7 @@
 package policies
 
+import "slices"
+
 // Contract is the version of the contract that this build speaks.
 const Contract = 1
 
@@ -54,6 +56,35 @@ type Flavor struct {
 type Elastic struct {
 	// Max is the number of nodes that there may be in all.
 	Max int64 `json:"max"`
+	// Node is what pods can have of one of them. None means what every node that is
+	// there has, so that there is no first one.
+	Node Amounts `json:"node,omitempty"`
+	// TimeoutSeconds is how long the autoscaler may take: by then all pods have
+	// nodes, or it has none to give and is not asked again for as long. 0 means 900.
+	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty"`
+}
+
+// Amounts is how much of each resource, in the unit of each: numbers, or quantities
+// such as "64Gi", where they are written.
+type Amounts map[string]int64
+
+// MostElastic is how many flavors of a catalog can be elastic, and MostMachines how
+// many nodes one of them may have.
+const (
+	MostElastic  = 64
+	MostMachines = 10_000
+)
+
+// ElasticFlavors are the names of those of which machines may be added, sorted.
+func (c *Catalog) ElasticFlavors() []string {
+	var names []string
+	for name, f := range c.Flavors {
+		if f.Elastic.Max > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Placement says who chooses the nodes of the pods.

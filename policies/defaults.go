@@ -4,6 +4,7 @@ package policies
 const (
 	placementSeconds  = 120
 	podsReadySeconds  = 1800
+	elasticSeconds    = 900
 	backoffSeconds    = 60
 	backoffMaxSeconds = 3600
 )
@@ -11,6 +12,11 @@ const (
 // PlacementTimeout is the queue's placement timeout in seconds.
 func (q Queue) PlacementTimeout() int64 {
 	return orDefault(q.PlacementTimeoutSeconds, placementSeconds)
+}
+
+// Timeout is how long the autoscaler may take, in seconds.
+func (e Elastic) Timeout() int64 {
+	return orDefault(e.TimeoutSeconds, elasticSeconds)
 }
 
 // PodsReadyTimeout is the queue's ready timeout in seconds.

@@ -170,6 +170,9 @@ func (w *schemaWriter) value(t reflect.Type) map[string]any {
 	case reflect.Struct:
 		return w.reference(t)
 	case reflect.Map:
+		if t == reflect.TypeFor[Amounts]() {
+			return map[string]any{"type": "object", "additionalProperties": amount()}
+		}
 		return map[string]any{"type": "object", "additionalProperties": w.value(t.Elem())}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": w.value(t.Elem())}
@@ -190,6 +193,11 @@ func (w *schemaWriter) value(t reflect.Type) map[string]any {
 	return nil
 }
 
+// amount is a number or a quantity.
+func amount() map[string]any {
+	return map[string]any{"anyOf": []any{map[string]any{"type": "number"}, map[string]any{"type": "string"}}}
+}
+
 // reference defines a type once. Some have a form in data that differs from
 // that in Go.
 func (w *schemaWriter) reference(t reflect.Type) map[string]any {
@@ -198,9 +206,6 @@ func (w *schemaWriter) reference(t reflect.Type) map[string]any {
 		return reference
 	}
 	w.defined[t.Name()] = nil // so that it ends where types contain themselves
-	amount := func() map[string]any {
-		return map[string]any{"anyOf": []any{map[string]any{"type": "number"}, map[string]any{"type": "string"}}}
-	}
 	var schema map[string]any
 	switch t {
 	case reflect.TypeFor[OrderKey]():

@@ -34,6 +34,8 @@ type Book struct {
 	owing    map[*Entry]struct{}
 	admitted map[string]map[*Entry]struct{} // by queue
 	leaving  map[*Entry]struct{}
+	vains    map[*Entry]struct{} // who asked for machines that did not come
+	inVain   map[inVain]int64    // until when nobody asks for such again
 	timed    timed
 	now      int64    // as of the last Tick
 	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
@@ -60,6 +62,7 @@ func New() *Book {
 		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
 		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
 		admitted: map[string]map[*Entry]struct{}{}, leaving: map[*Entry]struct{}{},
+		vains: map[*Entry]struct{}{},
 	}
 	return b
 }
@@ -182,6 +185,12 @@ func (b *Book) SetRules(rules policies.ResourceRules) {
 	if ignored {
 		b.reshape()
 	}
+}
+
+// Follow has the book go by a catalog: its rules, and the machines that may be added.
+func (b *Book) Follow(catalog *policies.Catalog) {
+	b.SetRules(catalog.Resources)
+	b.nodes.SetElastic(supply.ElasticOf(catalog))
 }
 
 // reshape counts pods that are on no node again, by what nodes need not have.

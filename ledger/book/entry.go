@@ -19,6 +19,8 @@ type Entry struct {
 	stopping bool              // it is being taken back, for nobody
 	served   int64             // when it was taken back for a Job that has started since
 
+	vain []vain // machines that it asked for and did not get
+
 	form *Form // what a queued Job asks for
 	sets []set // what an admitted one was given
 	// parted is what one had that was taken back or deleted: for pods of it that are not

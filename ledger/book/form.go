@@ -70,6 +70,7 @@ func (b *Book) reform(e *Entry) {
 	} else {
 		delete(b.queued, e)
 	}
+	b.askedInVain(e)
 	b.refresh(e)
 }
 

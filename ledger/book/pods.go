@@ -192,7 +192,7 @@ func (b *Book) Tick(now int64) int64 {
 		}
 	}
 	b.lost = nil
-	return demand.Shorter(b.endCuts(), b.endUnheard())
+	return demand.Shorter(demand.Shorter(b.endCuts(), b.endUnheard()), b.endVain())
 }
 
 // endUnheard has pods be nobody's rivals that no scheduler has said a word of for long.

@@ -16,6 +16,7 @@ type Snapshot struct{ b *Book }
 // Snapshot returns a view of the book; it costs nothing.
 func (b *Book) Snapshot() *Snapshot {
 	b.nodes.Tidy()
+	b.nodes.Settle()
 	return &Snapshot{b}
 }
 

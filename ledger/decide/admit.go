@@ -32,7 +32,9 @@ func (p *planner) admit(it *item, a *assignment) {
 		})
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
 		if set.machines.verified && !p.QuotaOnly {
-			where = append(where, p.machines.plan(set)...)
+			there, more := p.machines.plan(set)
+			where = append(where, there...)
+			reservation.Machines += more
 		}
 	}
 	reservation.Plan, admit.PreferNodes = hints(where)

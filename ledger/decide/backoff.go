@@ -2,7 +2,9 @@ package decide
 
 import (
 	"hash/fnv"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/holdshort/holdshort/ledger/book"
@@ -15,17 +17,74 @@ import (
 // fail takes a gang back that did not come up, or not again: to be tried later, or
 // not at all if that happened too often.
 func (p *planner) fail(e *book.Entry, q policies.Queue, r reason.Reason, cause string) {
-	j, count := e.Job(), int64(0)
-	if j.Backoff.UID == j.UID && !p.ranWell(e, q) {
-		count = j.Backoff.Count
-	}
-	b := &demand.Backoff{UID: j.UID, Count: min(count, math.MaxInt64-1) + 1, Code: cause}
+	j, b := e.Job(), p.failed(e, q, cause)
 	if q.Backoff.GivesUp(b.Count) {
 		r = reason.GivingUp(r, b.Count, cause)
 	} else {
 		b.Until = resource.Add(p.Now, pause(j.UID, b.Count, q.Backoff))
 	}
 	p.suspend(j, r, b)
+}
+
+// noMachines takes a gang back that waited in vain for an autoscaler. It may start at
+// once on what there is; that autoscaler is not asked again for a while, by nobody who
+// wants the same.
+func (p *planner) noMachines(e *book.Entry, q policies.Queue, r reason.Reason, flavors []string) {
+	j, b := e.Job(), p.failed(e, q, causeNoMachines)
+	if q.Backoff.GivesUp(b.Count) {
+		r = reason.GivingUp(r, b.Count, causeNoMachines)
+	}
+	until := maps.Clone(b.NoMachines)
+	if until == nil {
+		until = map[string]int64{}
+	}
+	for _, name := range flavors {
+		wait := resource.Mul(second, p.Catalog.Flavors[name].Elastic.Timeout())
+		until[name] = resource.Add(p.Now, max(wait, pause(j.UID, b.Count, q.Backoff)))
+	}
+	b.NoMachines = until
+	p.suspend(j, r, b)
+}
+
+// failed is the record of one more failure.
+func (p *planner) failed(e *book.Entry, q policies.Queue, cause string) *demand.Backoff {
+	j, count := e.Job(), int64(0)
+	b := &demand.Backoff{UID: j.UID, Code: cause}
+	if j.Backoff.UID == j.UID {
+		if !p.ranWell(e, q) {
+			count = j.Backoff.Count
+		}
+		for flavor, until := range j.Backoff.NoMachines {
+			if until <= p.Now {
+				continue
+			}
+			if b.NoMachines == nil {
+				b.NoMachines = map[string]int64{}
+			}
+			b.NoMachines[flavor] = until
+		}
+	}
+	b.Count = min(count, math.MaxInt64-1) + 1
+	return b
+}
+
+// elastic is the flavors of an admission of which machines may be added, by name, and
+// how long that may take, in seconds.
+func (p *planner) elastic(r *demand.Reservation) (names []string, seconds int64) {
+	if p.Catalog == nil {
+		return nil, 0
+	}
+	for i := range r.PodSets {
+		for _, name := range r.PodSets[i].Flavors {
+			f := p.Catalog.Flavors[name]
+			if f.Elastic.Max == 0 || f.Verify == policies.VerifyNone || slices.Contains(names, name) {
+				continue
+			}
+			names, seconds = append(names, name), max(seconds, f.Elastic.Timeout())
+		}
+	}
+	slices.Sort(names)
+	return names, seconds
 }
 
 // ranWell tells whether what failed before is over: all pods were ready, and it ran

@@ -87,7 +87,7 @@ func (p *planner) lacksQuota(c *class, s *ask, this *part) bool {
 			return true
 		}
 		where := p.place(c, 0, []int{at})
-		if empty := p.Snapshot.Empty(where.shape); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count {
+		if empty := p.Snapshot.Empty(where.asks); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count {
 			return true
 		}
 	}

@@ -23,8 +23,9 @@ type machines struct {
 	promises []fit.Promise // one for each shape
 	index    map[*fit.Shape]int
 	rivals   map[*fit.Shape]rivals
-	others   []fit.Promise // scratch
-	planned  *fit.Room     // a copy in which every promise has its nodes
+	others   []fit.Promise   // scratch
+	planned  *fit.Room       // a copy in which every promise has its nodes
+	asked    map[string]bool // machines that are not there, and that it has there
 }
 
 // rivals is the unbound pods of one shape for whose room nobody stands surety, and how
@@ -156,16 +157,16 @@ func (m *machines) has(s *chosen) bool {
 // spares tells whether all others, each against everything else with the pod set in
 // it, have room wherever it lands.
 func (m *machines) spares(c *chosen) bool {
-	s := optionSet{c.machines.shape, c.count, c.machines.node}
-	need := resource.Add(m.promised(s.shape), s.count)
+	shape := c.machines.shape
+	need := resource.Add(m.promised(shape), c.count)
 	m.others = append(m.others[:0], m.promises...)
-	if i, ok := m.index[s.shape]; ok {
+	if i, ok := m.index[shape]; ok {
 		m.others[i].Pods = need
 	} else {
-		m.others = append(m.others, fit.Promise{Shape: s.shape, Pods: need, Firm: true})
+		m.others = append(m.others, fit.Promise{Shape: shape, Pods: need, Firm: true})
 	}
 	for _, o := range m.promises {
-		if !o.Firm || o.Shape == s.shape || !fit.Overlap(o.Shape, s.shape) {
+		if !o.Firm || o.Shape == shape || !fit.Overlap(o.Shape, shape) {
 			continue
 		}
 		// A promise that strangers broke before is no reason to hold up what
@@ -191,7 +192,7 @@ func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
 		if !s.machines.verified {
 			continue
 		}
-		one := m.lackOf(flavor, optionSet{s.machines.shape, s.count, s.machines.node})
+		one := m.lackOf(flavor, s)
 		if one.Code == reason.NeverFits {
 			return &one
 		}
@@ -202,28 +203,24 @@ func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
 	return &r
 }
 
-type optionSet struct {
-	shape *fit.Shape
-	count int64
-	node  string // that the pods name, if they do
-}
-
-func (m *machines) lackOf(flavor string, s optionSet) reason.Reason {
-	empty := m.snapshot.Empty(s.shape)
+func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
+	shape := s.machines.shape
+	empty, coming := m.snapshot.Empty(s.machines.asks), m.snapshot.Coming(s.machines.asks)
 	switch {
 	case empty.Nodes == 0:
-		return reason.NoSuchMachines(flavor, s.node)
+		return reason.NoSuchMachines(flavor, s.machines.node)
 	case empty.Slots < s.count:
-		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes, empty.Cause)
+		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes, coming, empty.Cause)
 	}
-	short := m.room.Short(s.shape, s.count)
+	short := m.room.Short(shape, s.count)
 	about := reason.Machines{
-		Flavor: flavor, Pods: s.count, Resource: resource.Words(short.Resource), PerPod: m.room.Request(s.shape, short.Resource),
-		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(s.shape),
-		Matching: empty.Nodes, Out: empty.Out, Cause: empty.Cause, Lost: m.snapshot.Lost(s.shape, short.Resource),
+		Flavor: flavor, Pods: s.count, Resource: resource.Words(short.Resource), PerPod: m.room.Request(shape, short.Resource),
+		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(shape),
+		Matching: empty.Nodes, Out: empty.Out, Cause: empty.Cause, Lost: m.snapshot.Lost(shape, short.Resource),
+		Coming: coming, InVain: s.machines.until,
 	}
 	switch {
-	case m.room.Slots(s.shape) >= s.count:
+	case m.room.Slots(shape) >= s.count:
 		return reason.BeingPlaced(about)
 	case short.Total:
 		return reason.TooFewMachines(about)
@@ -242,21 +239,37 @@ func (m *machines) placing(s *fit.Shape) int64 {
 	return n
 }
 
-// plan finds nodes for a gang beside everything planned before. Pods may land
+// plan finds nodes for a gang beside everything planned before, and how many machines
+// it needs that are not there and that nobody before it asked for. Pods may land
 // elsewhere, so this is a hint; if the hints of others are in the way, the gang
 // gets a plan as if they were not.
-func (m *machines) plan(s *chosen) []fit.Placed {
+func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64) {
 	if m.planned == nil {
-		m.planned = m.room.Copy()
+		m.planned, m.asked = m.room.Copy(), map[string]bool{}
 		for _, o := range m.snapshot.Outstanding() {
 			m.follow(o)
 		}
 	}
-	if placed, ok := m.planned.Place(s.machines.shape, s.count); ok {
-		return placed
+	placed, ok := m.planned.Place(s.machines.shape, s.count)
+	if !ok {
+		placed, _ = m.room.Copy().Place(s.machines.shape, s.count)
 	}
-	placed, _ := m.room.Copy().Place(s.machines.shape, s.count)
-	return placed
+	return m.there(placed)
+}
+
+// there is the nodes of a plan that are there, and how many others were not asked for
+// before.
+func (m *machines) there(placed []fit.Placed) (there []fit.Placed, more int64) {
+	for _, on := range placed {
+		switch {
+		case !fit.IsComing(on.Node):
+			there = append(there, on)
+		case !m.asked[on.Node]:
+			m.asked[on.Node] = true
+			more++
+		}
+	}
+	return there, more
 }
 
 // follow takes up room where a Job's pods were planned to go, else anywhere.
@@ -269,7 +282,8 @@ func (m *machines) follow(o book.Outstanding) {
 		left -= m.planned.Take(o.Shape, node, min(left, o.Plan[node]))
 	}
 	if left > 0 {
-		m.planned.Place(o.Shape, left)
+		placed, _ := m.planned.Place(o.Shape, left)
+		m.there(placed)
 	}
 }
 

@@ -136,7 +136,7 @@ func (s *Planner) letAll() {
 
 func (s *Planner) let(c *class) {
 	for i := range c.shapes {
-		s.current.Snapshot.Let(c.shapes[i].shape)
+		c.shapes[i].let(s.current.Snapshot)
 	}
 	c.shapes = nil
 }

@@ -18,7 +18,11 @@ type placed struct {
 
 // machineSet is what machines are asked for a pod set.
 type machineSet struct {
-	shape       *fit.Shape
+	shape *fit.Shape
+	// asks is the shape with all machines that an autoscaler may add; the other one has
+	// none of them where they were asked for in vain, until a moment.
+	asks        *fit.Shape
+	until       int64
 	node        string // that the pods name, if they do
 	verified    bool
 	selector    map[string]string
@@ -27,13 +31,14 @@ type machineSet struct {
 
 // place works out where a pod set goes with the flavors chosen so far, once.
 func (p *planner) place(c *class, set int, flavors []int) *machineSet {
+	until := p.inVain(c, set, flavors)
 	for i := range c.shapes {
-		if s := &c.shapes[i]; s.set == set && slices.Equal(s.flavors, flavors) {
+		if s := &c.shapes[i]; s.set == set && s.until == until && slices.Equal(s.flavors, flavors) {
 			return &s.machineSet
 		}
 	}
 	asked := c.form.Sets[set].Set
-	m := machineSet{verified: true}
+	m := machineSet{verified: true, until: until}
 	for part, at := range flavors {
 		flavor := p.Catalog.Flavors[c.sets[set].parts[part].offers[at].flavor]
 		selector, tolerations := injection(flavor, asked.Place)
@@ -50,9 +55,32 @@ func (p *planner) place(c *class, set int, flavors []int) *machineSet {
 		m.verified = m.verified && flavor.Verify != policies.VerifyNone
 	}
 	place := book.Inject(asked.Place, m.selector, m.tolerations)
-	m.shape, m.node = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests)), namedNode(place)
+	m.asks, m.node = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests)), namedNode(place)
+	if m.shape = m.asks; until > 0 {
+		place.Existing = true
+		m.shape = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests))
+	}
 	c.shapes = append(c.shapes, placed{set, slices.Clone(flavors), m})
 	return &c.shapes[len(c.shapes)-1].machineSet
+}
+
+// inVain is until when no machines are asked for, for a pod set with these flavors; 0:
+// they are.
+func (p *planner) inVain(c *class, set int, flavors []int) int64 {
+	until := int64(0)
+	for part, at := range flavors {
+		flavor := c.sets[set].parts[part].offers[at].flavor
+		until = max(until, p.Snapshot.InVain(flavor, c.form.Sets[set].Shape))
+	}
+	return until
+}
+
+// let gives up the shapes.
+func (m *machineSet) let(s *book.Snapshot) {
+	s.Let(m.asks)
+	if m.shape != m.asks {
+		s.Let(m.shape)
+	}
 }
 
 // contradict tells whether the machines of one flavor can't be those of others

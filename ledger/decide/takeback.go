@@ -16,10 +16,11 @@ const second = int64(1e9)
 
 // Why a gang was taken back, as written in its backoff.
 const (
-	causePlacement = "placement timeout"
-	causeNoPods    = "no pods made"
-	causePodsReady = "readiness timeout"
-	causeRecovery  = "recovery timeout"
+	causePlacement  = "placement timeout"
+	causeNoPods     = "no pods made"
+	causeNoMachines = "no machines added"
+	causePodsReady  = "readiness timeout"
+	causeRecovery   = "recovery timeout"
 )
 
 // takeBack suspends what must not go on: Jobs whose owner wants them held, Jobs
@@ -95,11 +96,15 @@ func (p *planner) timeOut(e *book.Entry) {
 		queue = p.Catalog.Queues[r.Queue]
 	}
 	placement, ready, recovery := queue.PlacementTimeout(), queue.PodsReadyTimeout(), queue.RecoveryTimeoutSeconds
+	elastic, wait := p.elastic(r)
+	placement, ready = max(placement, wait), resource.Add(ready, wait)
 	admitted := max(r.Time, p.Since)
 	unbound, unschedulable := e.Unbound()
 	switch {
 	case e.NeverHadPods() && p.over(admitted, placement):
 		p.fail(e, queue, reason.NoPodMade(placement), causeNoPods)
+	case e.NeverPlaced() && len(elastic) > 0 && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
+		p.noMachines(e, queue, reason.NoneAdded(unbound, elastic, placement), elastic)
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
 		p.fail(e, queue, reason.NotPlaced(unbound, placement), causePlacement)
 	case e.NeverReady() && p.over(admitted, ready):

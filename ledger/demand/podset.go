@@ -27,6 +27,8 @@ type Place struct {
 	// empty (non-nil) list matches nothing.
 	Affinity    []NodeTerm
 	Tolerations []policies.Toleration
+	// Existing: only on nodes that are there already.
+	Existing bool
 	// Once is what it takes of things that a node has once, such as a port: name →
 	// resource.Whole of it, or 1. Never charged. Clear are those of which nobody
 	// else there may have any.

@@ -15,6 +15,8 @@ type Reservation struct {
 	Revision string           `json:"revision"`       // digest of the policy that allowed it
 	Time     int64            `json:"time"`           // unix nanoseconds
 	Plan     map[string]int64 `json:"plan,omitempty"` // node → pods: a hint, never rewritten
+	// Machines is how many it needs that were not there: an autoscaler is to add them.
+	Machines int64 `json:"machines,omitempty"`
 	// MaxRuntimeSec is how long it may run in all, earlier admissions included; 0: no limit.
 	// What runs keeps to it, whatever becomes of the policy.
 	MaxRuntimeSec int64 `json:"maxRuntimeSeconds,omitempty"`
@@ -116,6 +118,9 @@ type Backoff struct {
 	Count int64  `json:"count,omitempty"`
 	Until int64  `json:"until,omitempty"` // unix nanoseconds
 	Code  string `json:"code,omitempty"`  // why it was taken back
+	// NoMachines are the elastic flavors whose autoscaler gave it none, and until when
+	// it is not asked again, in unix nanoseconds.
+	NoMachines map[string]int64 `json:"noMachines,omitempty"`
 	// Of is a digest of what was tried: once the user changes that, the record says
 	// nothing any more.
 	Of string `json:"of,omitempty"`

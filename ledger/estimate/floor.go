@@ -56,7 +56,8 @@ type pod struct {
 
 // begin sets up what there is now.
 func (p *play) begin() {
-	p.book.SetRules(p.in.Catalog.Resources)
+	p.book.Follow(p.in.Catalog)
+	p.elastic = supply.ElasticOf(p.in.Catalog)
 	p.free.nodes = slices.Clone(p.Nodes)
 	slices.SortFunc(p.free.nodes, func(a, b *supply.Node) int {
 		if a.Name < b.Name {
@@ -179,6 +180,9 @@ func (p *play) settle(one *pod, open map[string]int64) {
 	next := *one.is
 	if next.Node == "" {
 		next.Node = p.free.place(&next, open)
+		if next.Node == nowhere {
+			next.Node = p.addFor(&next)
+		}
 		open[next.Node]--
 		p.free.hold(next.Node, next.Place.OnNode(next.Requests), 1)
 	}

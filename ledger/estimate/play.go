@@ -10,6 +10,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
 )
 
 // play is one way in which things may go on.
@@ -26,6 +27,7 @@ type play struct {
 	events  []event // the next one last
 	seq     int64
 	free    *floor
+	elastic []supply.Elastic
 	idle    int              // plans since anything happened
 	began   map[string]Start // who started about whom there is a question, by UID
 	first   map[string]int64 // when anybody started, by UID

@@ -11,7 +11,8 @@ type Placed struct {
 //
 // Best fit: the node with the most room, until what is left fits one node; then
 // the tightest that takes it all. So a gang is on few nodes and leaves the big
-// gaps whole. Of equals, the first by name.
+// gaps whole. Of equals, the first by name. Machines that are not there yet come
+// after all that are.
 func (r *Room) Place(s *Shape, pods int64) ([]Placed, bool) {
 	t := r.table(s)
 	if t.total < pods {
@@ -55,9 +56,16 @@ func (r *Room) Take(s *Shape, node string, pods int64) int64 {
 // pick returns the row for the next pods of a gang; some row has room.
 func (r *Room) pick(t *slotTable, left int64) int32 {
 	most, tight := int32(-1), int32(-1)
+	coming := true // so far
 	for _, i := range r.nodes.inOrder() {
 		if int(i) >= len(t.rows) || t.rows[i] == 0 {
 			continue
+		}
+		switch later := r.nodes.rows[i].coming(); {
+		case later && !coming:
+			continue
+		case coming && !later:
+			most, tight, coming = -1, -1, false
 		}
 		n := t.rows[i]
 		if most < 0 || n > t.rows[most] {

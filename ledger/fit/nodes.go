@@ -33,6 +33,7 @@ type Nodes struct {
 	room      *Room   // what is free right now
 	shapes    map[string]*Shape
 	vectors   map[string]*Vector
+	elastic   []elastic
 	changes   uint64 // of what nodes are and have, not of what is held
 	uses      uint64
 	key       []byte   // scratch
@@ -43,6 +44,8 @@ type row struct {
 	name string
 	node *supply.Node // nil: pods are bound to a node that is not there
 	pods int
+	// of is the elastic flavors that it counts against, a bit each.
+	of uint64
 	// devices tells that SetDevices gave it some.
 	devices bool
 	// class changes with everything that decides which pods may run here.
@@ -71,6 +74,7 @@ func (n *Nodes) SetNode(node *supply.Node) {
 	changed := r.node == nil || !sameClass(r.node, node)
 	if changed {
 		r.class++
+		n.owned(r, node)
 	}
 	r.node = node
 	for _, list := range []resource.List{node.Allocatable, node.Capacity} {
@@ -89,6 +93,7 @@ func (n *Nodes) SetNode(node *supply.Node) {
 	}
 	if changed { // a heartbeat costs nothing
 		n.changes++
+		n.resize(r.of)
 		n.touch(i)
 	}
 }
@@ -100,6 +105,7 @@ func (n *Nodes) DeleteNode(name string) {
 	if !ok || n.rows[i].node == nil {
 		return
 	}
+	n.owned(&n.rows[i], nil)
 	n.rows[i].node = nil
 	n.rows[i].class++
 	for res := range n.resources {
@@ -153,7 +159,7 @@ func (n *Nodes) Held() map[string]map[string]int64 {
 func (n *Nodes) Len() int {
 	count := 0
 	for i := range n.rows {
-		if n.rows[i].node != nil {
+		if n.rows[i].node != nil && !n.rows[i].coming() {
 			count++
 		}
 	}
@@ -256,6 +262,9 @@ func (n *Nodes) Resources() []string {
 		return resource.IsOnce(name) || resource.ForClaims(name)
 	})
 }
+
+// Changed has whoever compares versions look at the machines again.
+func (n *Nodes) Changed() { n.changes++ }
 
 // Versions change with what nodes are and have, and with what is free on them.
 func (n *Nodes) Versions() (have, free uint64) { return n.changes, n.room.now() }

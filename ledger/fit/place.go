@@ -15,6 +15,9 @@ const taintUnschedulable = "node.kubernetes.io/unschedulable"
 // selector, required affinity and taints. Taints that pass is true for don't
 // count.
 func allows(place demand.Place, node *supply.Node, pass func(policies.Taint) bool) bool {
+	if place.Existing && node.Coming {
+		return false
+	}
 	for key, value := range place.NodeSelector {
 		if got, ok := node.Labels[key]; !ok || got != value {
 			return false

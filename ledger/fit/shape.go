@@ -153,6 +153,9 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 	}
 	b = binary.AppendVarint(b, place.PerNode)
 	b = appendAmounts(appendAmounts(b, place.Devices, nil), place.Claimed, nil) // Place is told of it
+	if place.Existing {
+		b = append(b, 0xfd)
+	}
 	b = appendLabels(b, place.NodeSelector)
 	if place.Affinity != nil {
 		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))

@@ -18,7 +18,7 @@ func (n *Nodes) Stock(s *Shape, name string) Stock {
 	}
 	for i := range n.rows {
 		r := &n.rows[i]
-		if r.node == nil || !allows(s.place, r.node, passing) {
+		if r.node == nil || r.coming() || !allows(s.place, r.node, passing) {
 			continue
 		}
 		at := i*n.stride + int(res)

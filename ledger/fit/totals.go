@@ -11,7 +11,7 @@ func (r *Room) Totals(s *Shape, sources ...resource.Rate) Totals {
 	r.table(s)
 	t := Totals{}
 	for i := range r.nodes.rows {
-		if !s.matches(int32(i)) {
+		if !s.matches(int32(i)) || r.nodes.rows[i].coming() {
 			continue
 		}
 		here := int64(0)

@@ -83,7 +83,7 @@ func TestOverQuotaSaysEachThingOnce(t *testing.T) {
 
 func TestJoinedSaysOnceWhatAllSay(t *testing.T) {
 	got := reason.Joined([]reason.Reason{
-		reason.NoSuchMachines("a", ""), reason.TooSmallMachines("b", 2, 1, 1, ""), reason.TooSmallMachines("c", 2, 0, 1, ""),
+		reason.NoSuchMachines("a", ""), reason.TooSmallMachines("b", 2, 1, 1, 0, ""), reason.TooSmallMachines("c", 2, 0, 1, 0, ""),
 	})
 	want := "no node of a has the labels that the pods select and no other taints than they tolerate; " +
 		"2 pods asked; the machines of b (1 node) would have room for 1 if nothing ran; " +

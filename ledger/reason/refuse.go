@@ -141,6 +141,12 @@ func NotPlaced(unbound, seconds int64) Reason {
 	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s", Pods(unbound), seconds)}
 }
 
+// NoneAdded is that pods waited for an autoscaler in vain.
+func NoneAdded(unbound int64, flavors []string, seconds int64) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node of %s within %d s, and none was added for them",
+		Pods(unbound), and(flavors), seconds)}
+}
+
 // NoPodMade is that the Job controller could make no pod at all.
 func NoPodMade(seconds int64) Reason {
 	return Reason{Code: BackingOff, Message: fmt.Sprintf("no pod of it could be made within %d s. Try: kubectl describe job (a ResourceQuota or an invalid template)", seconds)}

@@ -155,6 +155,8 @@ type Machines struct {
 	Matching int    // nodes that may run the pods
 	Out      int    // of these, cordoned, not ready or closed
 	Cause    string // why one of them is closed, or its devices not counted
+	Coming   int64  // of the matching: not there yet, and an autoscaler may add them
+	InVain   int64  // until when it is not asked for any, as none came; 0: it is
 	Lost     int64  // of the resource: built into the others, but not to be had now
 }
 
@@ -175,8 +177,8 @@ func Scattered(m Machines) Reason {
 // go before it have found their nodes.
 func BeingPlaced(m Machines) Reason {
 	return Reason{Code: WaitingForMachines, Message: fmt.Sprintf(
-		"%s %s asked, %s free on the machines of %s; waits until others are placed there (%s)",
-		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, Pods(m.Placing))}
+		"%s %s asked, %s free on the machines of %s; waits until others are placed there (%s)%s",
+		Amount(m.Resource, m.Need), m.Resource, Amount(m.Resource, m.Free), m.Flavor, Pods(m.Placing), m.elastic())}
 }
 
 func (m Machines) promised() string {
@@ -186,9 +188,27 @@ func (m Machines) promised() string {
 	return fmt.Sprintf(", with %s of others still to be placed there", Pods(m.Placing))
 }
 
-// missing is what of the machines might come back.
+// elastic is what an autoscaler may add.
+func (m Machines) elastic() string {
+	switch {
+	case m.InVain > 0:
+		return fmt.Sprintf("; more machines of %s were asked for in vain, and are asked for again from %s", m.Flavor, moment(m.InVain))
+	case m.Coming > 0:
+		return fmt.Sprintf("; %d of %s %s not there yet and can be added", m.Coming, nodes(m.Matching), are(m.Coming))
+	}
+	return ""
+}
+
+// MoreMachines is what a Job that was let go needs of an autoscaler.
+func MoreMachines(n int64) string {
+	return fmt.Sprintf("its pods wait for %s more, to be added by the autoscaler", counted(n, "machine"))
+}
+
+func moment(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339) }
+
+// missing is what of the machines might come back, or be added.
 func (m Machines) missing() string {
-	text := ""
+	text := m.elastic()
 	state := "cordoned or not ready"
 	if m.Cause != "" {
 		state = "cordoned, not ready or closed"
@@ -196,11 +216,11 @@ func (m Machines) missing() string {
 	switch {
 	case m.Out == 0:
 	case m.Matching == 1:
-		text = "; the only matching node is " + state
+		text += "; the only matching node is " + state
 	case m.Out == m.Matching:
-		text = fmt.Sprintf("; all %d matching nodes are %s", m.Matching, state)
+		text += fmt.Sprintf("; all %d matching nodes are %s", m.Matching, state)
 	default:
-		text = fmt.Sprintf("; %d of %d matching nodes %s %s", m.Out, m.Matching, are(int64(m.Out)), state)
+		text += fmt.Sprintf("; %d of %d matching nodes %s %s", m.Out, m.Matching, are(int64(m.Out)), state)
 	}
 	text += ofOne(m.Cause)
 	if m.Lost > 0 {
@@ -230,10 +250,14 @@ func NoSuchMachines(flavor, node string) Reason {
 
 // TooSmallMachines is that the pods would not fit even if nothing ran; cause is why some
 // of the machines count for less than they look, if they do.
-func TooSmallMachines(flavor string, asked, fits int64, matching int, cause string) Reason {
+func TooSmallMachines(flavor string, asked, fits int64, matching int, coming int64, cause string) Reason {
+	all := nodes(matching)
+	if coming > 0 {
+		all += fmt.Sprintf(", with %d that can be added", coming)
+	}
 	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran%s. "+
 		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
-		Pods(asked), flavor, nodes(matching), fits, ofOne(cause))}
+		Pods(asked), flavor, all, fits, ofOne(cause))}
 }
 
 // InLine is that a Job before it in a strict queue does not fit.
@@ -249,7 +273,7 @@ func WouldDelay(head string, at int64, ends bool) Reason {
 		deadline = "a spec.activeDeadlineSeconds that is over by then"
 	}
 	return Reason{Code: BehindOthers, Message: fmt.Sprintf("it would be in the way of %s, which starts at %s at the latest. "+
-		"Try: %s, if that is true of it", head, time.Unix(0, at).UTC().Format(time.RFC3339), deadline)}
+		"Try: %s, if that is true of it", head, moment(at), deadline)}
 }
 
 // KeptForQueue is that it would fit, but that what is left is kept for the first Job

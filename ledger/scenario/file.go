@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"github.com/holdshort/holdshort/policies"
-	"github.com/holdshort/holdshort/policies/engine"
 )
 
 // file is a scenario as it is written. Moments are durations since its start, such
@@ -16,6 +15,7 @@ type file struct {
 	Nodes           []nodeSpec                   `json:"nodes"`
 	Jobs            []jobSpec                    `json:"jobs"`
 	Changes         []changeSpec                 `json:"changes,omitempty"`
+	Autoscaler      autoscalerSpec               `json:"autoscaler,omitempty"`
 	Expect          []expectSpec                 `json:"expect"`
 }
 
@@ -24,7 +24,13 @@ type nodeSpec struct {
 	Count  int64             `json:"count,omitempty"` // so many alike: name-1, name-2, …
 	Labels map[string]string `json:"labels,omitempty"`
 	Taints []policies.Taint  `json:"taints,omitempty"`
-	Has    engine.Amounts    `json:"has"`
+	Has    policies.Amounts  `json:"has"`
+}
+
+// autoscalerSpec is how machines of elastic flavors come.
+type autoscalerSpec struct {
+	After string   `json:"after,omitempty"` // how long each takes
+	Empty []string `json:"empty,omitempty"` // flavors of which it has none
 }
 
 type jobSpec struct {
@@ -39,7 +45,7 @@ type jobSpec struct {
 	Labels        map[string]string     `json:"labels,omitempty"`
 	Annotations   map[string]string     `json:"annotations,omitempty"`
 	Pods          int64                 `json:"pods,omitempty"`
-	Requests      engine.Amounts        `json:"requests,omitempty"` // of a pod
+	Requests      policies.Amounts      `json:"requests,omitempty"` // of a pod
 	NodeSelector  map[string]string     `json:"nodeSelector,omitempty"`
 	Tolerations   []policies.Toleration `json:"tolerations,omitempty"`
 	Deadline      string                `json:"deadline,omitempty"` // activeDeadlineSeconds

@@ -49,6 +49,7 @@ func read(name string, content []byte) (*script, []engine.Problem) {
 	r.nodes(s)
 	r.jobs(s)
 	r.changes(s)
+	r.autoscaler(s)
 	r.expectations(s)
 	if s.Until != "" {
 		s.until = s.starts + r.moment(s.Until, "until")

@@ -139,7 +139,7 @@ func (s *script) happen(ctx context.Context, revision *engine.Revision) (*story,
 	}
 	w := sim.World{
 		Changes: s.world(), Catalog: revision.Catalog(), Namespaces: s.labels(), Until: s.until, Hints: true,
-		Go: func() error { return ctx.Err() },
+		Go: func() error { return ctx.Err() }, Autoscaler: s.autoscaler(),
 	}
 	for i := range s.Jobs {
 		spec := &s.Jobs[i]

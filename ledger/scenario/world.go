@@ -16,7 +16,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/sim"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
-	"github.com/holdshort/holdshort/policies/engine"
 )
 
 // podsOfNode is how many pods a node takes that does not say so.
@@ -100,7 +99,7 @@ func (s *script) manifest(spec *jobSpec, name string) *batchv1.Job {
 	return job
 }
 
-func quantities(all engine.Amounts) corev1.ResourceList {
+func quantities(all policies.Amounts) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, amount := range all {
 		if name == string(corev1.ResourceCPU) {

@@ -38,7 +38,7 @@ func (r *run) change(c *Change) {
 		r.loseNode(c.NodeGone)
 	case c.Catalog != nil:
 		r.Catalog = c.Catalog
-		r.book.SetRules(c.Catalog.Resources)
+		r.book.Follow(c.Catalog)
 	}
 }
 

@@ -36,6 +36,8 @@ type run struct {
 	pending  []*pod // not bound, in the order in which the scheduler heard of them
 	nodes    map[string]*supply.Node
 	held     map[string]resource.List // by node
+	coming   []*coming                // machines, as they were asked for
+	added    int                      // so many were
 	verdicts map[string]decide.Outcome
 	busy     map[string]bool
 	log      Log
@@ -61,7 +63,7 @@ func Run(w World) (*Log, error) {
 		},
 	}
 	if w.Catalog != nil {
-		r.book.SetRules(w.Catalog.Resources)
+		r.book.Follow(w.Catalog)
 	}
 	for i := range w.Changes {
 		c := &w.Changes[i]
@@ -91,6 +93,7 @@ func (r *run) pass() error {
 			do()
 		}
 		r.schedule()
+		r.autoscale()
 		if r.Go != nil {
 			if err := r.Go(); err != nil {
 				return err
@@ -177,7 +180,7 @@ func (r *run) refresh() {
 	})
 	if catalog != nil && catalog != r.Catalog {
 		r.Catalog = catalog
-		r.book.SetRules(catalog.Resources)
+		r.book.Follow(catalog)
 	}
 	for _, uid := range sorted(r.jobs) {
 		if j := r.jobs[uid]; again && !j.gone && !j.is.Admitted() {

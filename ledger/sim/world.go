@@ -23,6 +23,8 @@ type World struct {
 	Observe func(Moment)
 	// Go says, at every moment, whether to go on; an error ends the run. nil: always.
 	Go func() error
+	// Autoscaler adds machines of elastic flavors; nil: none come.
+	Autoscaler *Autoscaler
 	// Hints: pods go where the plan meant them to go, if they can; else to any node.
 	Hints bool
 }

@@ -58,6 +58,11 @@ func badSharing() []badBundle {
 		{"kinds that would not queue", withCohorts("kinds:", "  JobSet: {managed: true}", "  Job: {managed: false}")},
 		{"a flavor with an unknown placement", config("flavors: {a: {placement: exakt}}", "queues: {}")},
 		{"a flavor with a negative bound", config("flavors: {a: {elastic: {max: -1}}}", "queues: {}")},
+		{"a flavor with too many machines", config("flavors: {a: {nodeLabels: {pool: a}, elastic: {max: 10001, node: {cpu: 1}}}}", "queues: {}")},
+		{"a machine that has nothing", config("flavors: {a: {nodeLabels: {pool: a}, elastic: {max: 1, node: {}}}}", "queues: {}")},
+		{"a machine with what is no amount", config("flavors: {a: {nodeLabels: {pool: a}, elastic: {max: 1, node: {memory: lots, cpu: -1}}}}", "queues: {}")},
+		{"a machine with what is no resource", config("flavors: {a: {nodeLabels: {pool: a}, elastic: {max: 1, node: {\"a b\": 1}}}}", "queues: {}")},
+		{"an autoscaler that takes less than no time", config("flavors: {a: {nodeLabels: {pool: a}, elastic: {max: 1, node: {cpu: 1}, timeoutSeconds: -1}}}", "queues: {}")},
 		{"a topology level twice", config("flavors: {a: {topology: [zone, zone]}}", "queues: {}")},
 		{"a queue that borrows from nobody", aQueue("quota: {a: {cpu: {nominal: 4, borrowingLimit: 2}}}")},
 		{"a queue that reclaims from nobody", aQueue("quota: {}", "preemption: {reclaimWithinCohort: Any}")},
@@ -180,7 +185,7 @@ func TestComparisonsThatCanBeTrueAreNotRefused(t *testing.T) {
 
 func TestWhatIsNotEnforcedIsWarnedOfOncePerFeature(t *testing.T) {
 	b := Bundle{Files: config(
-		"flavors:", "  a: {elastic: {max: 4}, placement: exact, topology: [zone, rack]}", "  b: {topology: [zone]}",
+		"flavors:", "  a: {elastic: {max: 4}, nodeLabels: {pool: a}, placement: exact, topology: [zone, rack]}", "  b: {topology: [zone]}",
 		"cohorts: {ai: {weight: 2, quota: {a: {cpu: 100}}}, all: {}}",
 		"fairSharing: {enabled: true}",
 		"resources: {conversions: {nvidia.com/mig-1g.5gb: {slices: 1}, nvidia.com/gpu: {slices: 7}}}",

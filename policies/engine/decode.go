@@ -59,7 +59,7 @@ func (d *decoder) special(v ast.Value, into any) bool {
 		*target = d.limits(v)
 	case *policies.Weight:
 		d.weight(v, target)
-	case *Amounts:
+	case *policies.Amounts:
 		*target = d.amounts(v)
 	default:
 		return false

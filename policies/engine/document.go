@@ -4,14 +4,12 @@ import (
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdshort/holdshort/policies"
 )
 
 // CodeScenario is the code of a problem with a scenario.
 const CodeScenario = "scenario_error"
-
-// Amounts is how much of each resource, in the unit of each: numbers, or quantities
-// such as "64Gi", where they are written.
-type Amounts map[string]int64
 
 // Scenarios are the names of a bundle's scenarios, sorted.
 func (b Bundle) Scenarios() []string { return b.namesOf(kindScenario) }
@@ -57,9 +55,9 @@ func (d *Document) Row(path ...string) int {
 }
 
 // amounts reads resource → amount.
-func (d *decoder) amounts(v ast.Value) (all Amounts) {
+func (d *decoder) amounts(v ast.Value) (all policies.Amounts) {
 	d.entries(v, func(size int) {
-		all = make(Amounts, size)
+		all = make(policies.Amounts, size)
 	}, func(name string, value ast.Value) {
 		d.path = append(d.path, name)
 		all[name] = d.amount(name, value)

@@ -123,7 +123,7 @@ func knownType(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[policies.Limit]() || t == reflect.TypeFor[policies.OrderKey]() || t.Kind() == reflect.Interface {
+	if t == reflect.TypeFor[policies.Amounts]() || t == reflect.TypeFor[policies.Limit]() || t == reflect.TypeFor[policies.OrderKey]() || t.Kind() == reflect.Interface {
 		return nil
 	}
 	return t

@@ -38,6 +38,7 @@ func validate(catalog *policies.Catalog) (problems, warnings []fieldProblem) {
 	for _, name := range slices.Sorted(maps.Keys(catalog.Queues)) {
 		v.queue(fieldPath{"queues", name}, name, catalog.Queues[name])
 	}
+	v.elasticCount()
 	v.sharing()
 	oneOf(v, nil, "unreserved", catalog.Unreserved, policies.UnreservedCharge, policies.UnreservedSuspend)
 	v.patterns(fieldPath{"resources", "unlimited"}, catalog.Resources.Unlimited)
@@ -208,7 +209,7 @@ func (v *validator) flavor(path fieldPath, name string, f policies.Flavor) {
 	}
 	oneOf(v, path, "verify", f.Verify, policies.VerifyNodes, policies.VerifyNone)
 	oneOf(v, path, "placement", f.Placement, policies.PlacementPool, policies.PlacementExact)
-	v.atLeast(path.with("elastic").with("max"), f.Elastic.Max, 0)
+	v.elastic(path.with("elastic"), f)
 	for i, key := range f.Topology {
 		if !v.resource.MatchString(key) {
 			v.fail(path.with("topology").at(i), "", "%q cannot be a label", key)

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"testing"
@@ -29,10 +30,13 @@ func TestThePolicyOfEachAcceleratorDoesWhatItsPageSays(t *testing.T) {
 func playPage(t *testing.T, text string) {
 	t.Helper()
 	data, played := fenced(text, "yaml"), fenced(text, "rego")
-	if len(data) != 2 {
-		t.Fatalf("%d blocks of YAML, want a policy and a scenario", len(data))
+	if len(data) < 2 {
+		t.Fatalf("%d blocks of YAML, want a policy and scenarios", len(data))
 	}
-	bundle := engine.Bundle{Source: "page", Files: map[string][]byte{"data.yaml": []byte(data[0]), "scenarios/page.yaml": []byte(data[1])}}
+	bundle := engine.Bundle{Source: "page", Files: map[string][]byte{"data.yaml": []byte(data[0])}}
+	for i, played := range data[1:] {
+		bundle.Files[fmt.Sprintf("scenarios/page-%d.yaml", i+1)] = []byte(played)
+	}
 	for _, rules := range played {
 		bundle.Files["rules.rego"] = []byte(rules)
 	}
