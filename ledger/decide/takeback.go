@@ -91,27 +91,35 @@ func (p *planner) timeOut(e *book.Entry) {
 	if p.outOfTime(e) {
 		return
 	}
-	var queue policies.Queue
-	if p.Catalog != nil {
-		queue = p.Catalog.Queues[r.Queue]
-	}
+	queue := p.queueNamed(r.Queue)
 	placement, ready, recovery := queue.PlacementTimeout(), queue.PodsReadyTimeout(), queue.RecoveryTimeoutSeconds
 	elastic, wait := p.elastic(r)
+	made := placement // nobody waits for machines to make pods
 	placement, ready = max(placement, wait), resource.Add(ready, wait)
 	admitted := max(r.Time, p.Since)
 	unbound, unschedulable := e.Unbound()
 	switch {
-	case e.NeverHadPods() && p.over(admitted, placement):
-		p.fail(e, queue, reason.NoPodMade(placement), causeNoPods)
-	case e.NeverPlaced() && len(elastic) > 0 && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
-		p.noMachines(e, queue, reason.NoneAdded(unbound, elastic, placement), elastic)
+	case e.NeverHadPods() && p.over(admitted, made):
+		p.fail(e, queue, reason.NoPodMade(made), causeNoPods)
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
+		if len(elastic) > 0 {
+			p.noMachines(e, queue, reason.NoneAdded(unbound, elastic, placement), elastic)
+			return
+		}
 		p.fail(e, queue, reason.NotPlaced(unbound, placement), causePlacement)
 	case e.NeverReady() && p.over(admitted, ready):
 		p.fail(e, queue, reason.NotReady(e.Ready(), e.Wanted(), ready), causePodsReady)
 	case recovery > 0 && e.Short(p.Now) > 0 && p.over(max(e.Short(p.Now), p.Since), recovery):
 		p.fail(e, queue, reason.NotRecovered(e.Ready(), e.Wanted(), recovery), causeRecovery)
 	}
+}
+
+// queueNamed is a queue of the policy; one that is not there has the defaults.
+func (p *planner) queueNamed(name string) policies.Queue {
+	if p.Catalog == nil {
+		return policies.Queue{}
+	}
+	return p.Catalog.Queues[name]
 }
 
 // over tells whether so many seconds have passed, and wakes the plan when they
