@@ -57,6 +57,9 @@ func (l *Loop) publish(now time.Time) time.Duration {
 			continue
 		}
 		want := queueStatus(&state, l.revision(), p.status.Conditions, l.book.Snapshot().Rates())
+		if state.Head != nil {
+			want.Head.Nodes = nodesStatus(l.planner.Nodes(state.Head.UID))
+		}
 		want.Starts = l.startsOf(name, p.status.Starts, now)
 		if exists := l.world.queues[name] != nil; exists && equality.Semantic.DeepEqual(want, p.status) {
 			continue
@@ -187,6 +190,18 @@ func queueStatus(state *decide.QueueState, revision string, conditions []metav1.
 		active.Message = "the policy no longer has this queue; it stays while Jobs are charged to it"
 	}
 	meta.SetStatusCondition(&status.Conditions, active)
+	return status
+}
+
+func nodesStatus(all []reason.FlavorNodes) []v1alpha1.FlavorNodes {
+	var status []v1alpha1.FlavorNodes
+	for _, flavor := range all {
+		of := v1alpha1.FlavorNodes{Flavor: flavor.Flavor}
+		for _, g := range flavor.Groups {
+			of.Groups = append(of.Groups, v1alpha1.NodeGroup(g))
+		}
+		status = append(status, of)
+	}
 	return status
 }
 

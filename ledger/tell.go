@@ -120,6 +120,9 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 		return time.Second / explainPerSecond, false
 	}
 	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
+	if nodes := l.planner.Nodes(uid); len(nodes) > 0 {
+		e.Nodes = &demand.Nodes{UID: t.job.UID, Time: now.UnixNano(), Flavors: nodes}
+	}
 	l.fly(t, l.talk.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 	})

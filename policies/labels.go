@@ -21,6 +21,7 @@ const (
 	AnnotationInjected    = Prefix + "injected"    // JSON: demand.Injected
 	AnnotationMutated     = Prefix + "mutated"     // JSON: demand.Mutated
 	AnnotationMessage     = Prefix + "message"     // why it waits
+	AnnotationNodes       = Prefix + "nodes"       // JSON: demand.Nodes, of a Job that waits for them
 	AnnotationInQueue     = Prefix + "in-queue"    // where it waits, if that is not what its label says
 	AnnotationBackoff     = Prefix + "backoff"     // JSON: demand.Backoff
 	AnnotationPreempted   = Prefix + "preempted"   // JSON: demand.Preempted

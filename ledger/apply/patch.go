@@ -54,6 +54,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 		policies.AnnotationInjected:    injected,
 		policies.AnnotationMutated:     mutated,
 		policies.AnnotationMessage:     nil,
+		policies.AnnotationNodes:       nil,
 		policies.AnnotationInQueue:     nil, // the reservation names it
 		policies.AnnotationBackoff:     backoffAnnotation(job, admit.Job),
 		policies.AnnotationPreempted:   nil,
@@ -89,6 +90,7 @@ func SuspendPatch(job *batchv1.Job, suspend effect.Suspend) ([]byte, error) {
 		policies.AnnotationReservation: nil,
 		policies.AnnotationPreempted:   nil,
 		policies.AnnotationMessage:     suspend.Reason.Line(),
+		policies.AnnotationNodes:       nil,
 		policies.AnnotationRan:         ranAnnotation(job, suspend.Ran),
 		policies.AnnotationArrival:     fmt.Sprint(suspend.Job.Arrival.Stamp),
 	}
@@ -136,8 +138,16 @@ func ExplainPatch(job *batchv1.Job, explain effect.Explain) ([]byte, error) {
 	}
 	annotations := object{
 		policies.AnnotationMessage: explain.Reason.Line(),
+		policies.AnnotationNodes:   nil,
 		policies.AnnotationInQueue: elsewhere,
 		policies.AnnotationArrival: fmt.Sprint(explain.Job.Arrival.Stamp),
+	}
+	if explain.Nodes != nil {
+		nodes, err := text(explain.Nodes)
+		if err != nil {
+			return nil, err
+		}
+		annotations[policies.AnnotationNodes] = nodes
 	}
 	if _, failed := job.Annotations[policies.AnnotationBackoff]; failed && explain.Reason.Code == reason.HeldByOwner {
 		annotations[policies.AnnotationBackoff] = nil

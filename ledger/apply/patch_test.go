@@ -136,6 +136,29 @@ func TestAWaitingJobSaysWhereThePolicyPutItIfItsLabelDoesNot(t *testing.T) {
 	}
 }
 
+// What is said of the nodes goes with the reason that it is about.
+func TestAJobThatWaitsForMachinesSaysHowTheNodesLook(t *testing.T) {
+	nodes := &demand.Nodes{UID: "u1", Time: 7, Flavors: []reason.FlavorNodes{{Flavor: "h100", Groups: []reason.NodeGroup{{Nodes: 2, Node: "n", Why: "cordoned"}}}}}
+	explain := func(job *batchv1.Job, n *demand.Nodes) *batchv1.Job {
+		patch, err := apply.ExplainPatch(job, effect.Explain{Job: &demand.Job{UID: "u1"}, Nodes: n})
+		return patched(t, job, patch, err)
+	}
+	told := explain(userJob(), nodes)
+	if diff := cmp.Diff(nodes, intake.Nodes(told)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	copied := told.DeepCopy()
+	copied.UID = "u2"
+	patch, err := apply.AdmitPatch(told, admission("h100"))
+	for name, job := range map[string]*batchv1.Job{
+		"one that waits for something else": explain(told, nil), "one that runs": patched(t, told, patch, err), "a copy of it": copied,
+	} {
+		if got := intake.Nodes(job); got != nil {
+			t.Errorf("%s still has %+v", name, got)
+		}
+	}
+}
+
 func TestAPatchHoldsOnlyForTheVersionItWasDecidedOn(t *testing.T) {
 	for name, patchOf := range map[string]func(*batchv1.Job) ([]byte, error){
 		"admit":   func(j *batchv1.Job) ([]byte, error) { return apply.AdmitPatch(j, admission("h100")) },

@@ -48,15 +48,15 @@ func TestMachinesThatMayComeBack(t *testing.T) {
 			w.node("n1", 0, built(3))
 			w.job("train", 4, 1)
 		}, map[string]string{
-			"train": "NeverFits: 4 pods asked; the machines of gpu (1 node) would have room for 3 if nothing ran. " +
+			"train": "NeverFits: 4 pods of 1 nvidia.com/gpu each asked; the machines of gpu (1 node, with 3 each at most) would have room for 3 if nothing ran. " +
 				"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
 		}},
 		{"what a node keeps of its cpu for itself never comes free", func(w *world) {
 			w.node("n1", 8, built(8), func(n *supply.Node) { n.Allocatable["cpu"] = 7500 })
 			w.job("train", 1, 1, asksCPU(8000))
 		}, map[string]string{
-			"train": "NeverFits: 1 pod asked; the machines of gpu (1 node) would have room for 0 if nothing ran. " +
-				"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
+			"train": "NeverFits: no node of gpu could ever hold a pod of it: 8 cpu asked, 7500m is the most that one has. " +
+				"It starts by itself if more or bigger ones come. Try: ask for less per pod",
 		}},
 		{"but a node that has none to give for a moment is waited for", func(w *world) {
 			w.node("n1", 8, built(8), func(n *supply.Node) { n.Allocatable["cpu"] = 0 })
@@ -106,8 +106,8 @@ func TestMachinesThatMayComeBack(t *testing.T) {
 			w.node("n1", 0, func(n *supply.Node) { n.Unsure = "HAMi shares its devices" })
 			w.job("train", 1, 1)
 		}, map[string]string{
-			"train": "NeverFits: 1 pod asked; the machines of gpu (1 node) would have room for 0 if nothing ran; one of them: HAMi shares its devices. " +
-				"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
+			"train": "NeverFits: no node of gpu could ever hold a pod of it: 1 nvidia.com/gpu asked, 0 is the most that one has; one of them: HAMi shares its devices. " +
+				"It starts by itself if more or bigger ones come. Try: ask for less per pod",
 		}},
 		{"gaps that are too small are told with the node that is out", func(w *world) {
 			w.node("n1", 1)

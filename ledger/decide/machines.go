@@ -26,6 +26,8 @@ type machines struct {
 	others   []fit.Promise   // scratch
 	planned  *fit.Room       // a copy in which every promise has its nodes
 	asked    map[string]bool // machines that are not there, and that it has there
+	// look is told of the machines that won't do, while somebody asks for them.
+	look func(flavor string, shape *fit.Shape)
 }
 
 // rivals is the unbound pods of one shape for whose room nobody stands surety, and how
@@ -206,11 +208,17 @@ func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
 func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
 	shape := s.machines.shape
 	empty, coming := m.snapshot.Empty(s.machines.asks), m.snapshot.Coming(s.machines.asks)
+	if m.look != nil {
+		m.look(flavor, shape)
+	}
 	switch {
 	case empty.Nodes == 0:
 		return reason.NoSuchMachines(flavor, s.machines.node)
 	case empty.Slots < s.count:
-		return reason.TooSmallMachines(flavor, s.count, empty.Slots, empty.Nodes, coming, empty.Cause)
+		return reason.TooSmallMachines(reason.Empty{
+			Flavor: flavor, Pods: s.count, Slots: empty.Slots, Nodes: empty.Nodes, Cause: empty.Cause, Single: empty.Slots > 0, Coming: coming,
+			Scarce: resource.Words(empty.Scarce), Each: empty.Each, Most: empty.Most,
+		})
 	}
 	short := m.room.Short(shape, s.count)
 	about := reason.Machines{

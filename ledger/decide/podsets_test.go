@@ -27,8 +27,8 @@ func TestAPodSetThatNeverHasMachinesIsToldBehindOneThatWaits(t *testing.T) {
 	if diff := cmp.Diff([]string{"behind"}, started(r)); diff != "" {
 		t.Errorf("started (-want +got):\n%s", diff)
 	}
-	want := map[string]string{"two-sets": "NeverFits: 1 pod asked; the machines of gpu (1 node) would have room for 0 if nothing ran. " +
-		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods"}
+	want := map[string]string{"two-sets": "NeverFits: no node of gpu could ever hold a pod of it: 5 nvidia.com/gpu asked, 4 is the most that one has. " +
+		"It starts by itself if more or bigger ones come. Try: ask for less per pod"}
 	if diff := cmp.Diff(want, said(r)); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)
 	}

@@ -107,8 +107,8 @@ func TestStories(t *testing.T) {
 			w.job("small", 1, 1)
 		}, []string{"small"}, map[string]string{
 			"huge": "NeverFits: 5 nvidia.com/gpu asked; research may use at most 4 on gpu. Try: ask for less",
-			"bulky": "NeverFits: 1 pod asked; the machines of gpu (1 node) would have room for 0 if nothing ran. " +
-				"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
+			"bulky": "NeverFits: no node of gpu could ever hold a pod of it: 4 nvidia.com/gpu asked, 2 is the most that one has. " +
+				"It starts by itself if more or bigger ones come. Try: ask for less per pod",
 			"held": "HeldByOwner: annotation holdshort.dev/hold is set. Try: remove it",
 		}},
 		{"without a policy nothing starts", func(w *world) {

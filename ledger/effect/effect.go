@@ -40,6 +40,8 @@ type Explain struct {
 	Queue  string // that the policy put it in; "" if that is not known
 	State  string // policies.StateQueued, …Held, …Rejected
 	Reason reason.Reason
+	// Nodes is how the nodes look to it, if it waits for them; nil: it does not.
+	Nodes *demand.Nodes
 }
 
 // StateOf is the label that goes with a reason.

@@ -18,12 +18,7 @@ func allows(place demand.Place, node *supply.Node, pass func(policies.Taint) boo
 	if place.Existing && node.Coming {
 		return false
 	}
-	for key, value := range place.NodeSelector {
-		if got, ok := node.Labels[key]; !ok || got != value {
-			return false
-		}
-	}
-	if place.Affinity != nil && !slices.ContainsFunc(place.Affinity, func(t demand.NodeTerm) bool { return termMatches(t, node) }) {
+	if !hasLabels(node.Labels, place.NodeSelector) || place.Affinity != nil && !anyMatches(place.Affinity, node) {
 		return false
 	}
 	for _, taint := range node.Taints {
@@ -31,6 +26,19 @@ func allows(place demand.Place, node *supply.Node, pass func(policies.Taint) boo
 			continue
 		}
 		if !demand.Tolerates(place.Tolerations, taint) {
+			return false
+		}
+	}
+	return true
+}
+
+func anyMatches(terms []demand.NodeTerm, node *supply.Node) bool {
+	return slices.ContainsFunc(terms, func(t demand.NodeTerm) bool { return termMatches(t, node) })
+}
+
+func hasLabels(have, want map[string]string) bool {
+	for key, value := range want {
+		if got, there := have[key]; !there || got != value {
 			return false
 		}
 	}

@@ -22,6 +22,11 @@ type Empty struct {
 	Out     int   // of these, cordoned or not ready
 	Slots   int64 // on all of them
 	Largest int64 // on the best of them
+	// Scarce is the resource of which a pod asks for more than any of them has, or, if
+	// one pod fits, that of which they have least for how much each asks; empty: none.
+	// Each is what a pod asks for, Most the most that one of them has.
+	Scarce     string
+	Each, Most int64
 	// Cause is why one of them is closed, or its devices not counted; the first in
 	// alphabetical order.
 	Cause string
@@ -34,6 +39,7 @@ func (n *Nodes) Empty(s *Shape) Empty {
 		return s.never.answer
 	}
 	e, lost := Empty{}, make([]int64, len(s.req))
+	stock := make([]lie, len(s.req))
 	for i := range n.rows {
 		if n.rows[i].node == nil || !allows(s.place, n.rows[i].node, passing) {
 			continue
@@ -42,6 +48,10 @@ func (n *Nodes) Empty(s *Shape) Empty {
 		e.note(n.rows[i].node)
 		now, whole := n.alloc[i*n.stride:], n.whole[i*n.stride:]
 		slots := n.slotsOf(s, whole)
+		for k, a := range s.req {
+			stock[k].fits = resource.Add(stock[k].fits, whole[a.res]/a.n)
+			stock[k].largest = max(stock[k].largest, whole[a.res])
+		}
 		e.Slots += slots
 		e.Largest = max(e.Largest, slots)
 		if !n.rows[i].open() {
@@ -52,8 +62,25 @@ func (n *Nodes) Empty(s *Shape) Empty {
 			lost[k] += whole[a.res] - now[a.res]
 		}
 	}
+	n.scarce(s, &e, stock)
 	s.never = emptyRoom{known: true, changes: n.changes, answer: e, lost: lost}
 	return e
+}
+
+// scarce finds what there is too little of, given how it lies on the machines.
+func (n *Nodes) scarce(s *Shape, e *Empty, stock []lie) {
+	found := -1
+	for k, a := range s.req {
+		if name := n.resources[a.res]; resource.IsOnce(name) || e.Largest == 0 && stock[k].fits > 0 {
+			continue // a node has it, and if no node has all of it at once, none of it is scarce
+		} else if found < 0 || stock[k].fits < stock[found].fits ||
+			stock[k].fits == stock[found].fits && before(name, n.resources[s.req[found].res]) {
+			found = k
+		}
+	}
+	if found >= 0 {
+		e.Scarce, e.Each, e.Most = n.resources[s.req[found].res], s.req[found].n, stock[found].largest
+	}
 }
 
 func (e *Empty) note(node *supply.Node) {

@@ -81,6 +81,15 @@ func preempted(job *batchv1.Job) *demand.Preempted {
 	return &p
 }
 
+// Nodes is how the nodes looked to a Job when it was told so, nil if there is no record of this UID.
+func Nodes(job *batchv1.Job) *demand.Nodes {
+	var n demand.Nodes
+	if !record(job, policies.AnnotationNodes, &n) || n.UID != string(job.UID) {
+		return nil
+	}
+	return &n
+}
+
 // record reads a JSON annotation; false if it is not there or not what it
 // should be.
 func record(job *batchv1.Job, key string, into any) bool {

@@ -248,16 +248,41 @@ func NoSuchMachines(flavor, node string) Reason {
 		byItself, flavor)}
 }
 
-// TooSmallMachines is that the pods would not fit even if nothing ran; cause is why some
-// of the machines count for less than they look, if they do.
-func TooSmallMachines(flavor string, asked, fits int64, matching int, coming int64, cause string) Reason {
-	all := nodes(matching)
-	if coming > 0 {
-		all += fmt.Sprintf(", with %d that can be added", coming)
+// Empty is what the machines of a flavor would have room for if nothing ran.
+type Empty struct {
+	Flavor      string
+	Pods, Slots int64 // asked, and that would fit
+	Nodes       int   // that may run the pods
+	Coming      int64 // of these, not there yet, but an autoscaler may add them
+	// Scarce is the resource of which a pod asks for Each, and one node has at most
+	// Most; empty: it is not one alone.
+	Scarce     string
+	Each, Most int64
+	Single     bool   // one pod fits somewhere
+	Cause      string // why some of them count for less than they look
+}
+
+// TooSmallMachines is that the pods would not fit even if nothing ran.
+func TooSmallMachines(e Empty) Reason {
+	const later = ". It starts by itself if more or bigger ones come. Try: ask for less per pod"
+	all := nodes(e.Nodes)
+	if e.Coming > 0 {
+		all += fmt.Sprintf(", with %d that can be added", e.Coming)
 	}
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran%s. "+
-		"It starts by itself if more or bigger ones come. Try: ask for less per pod, or fewer pods",
-		Pods(asked), flavor, all, fits, ofOne(cause))}
+	switch {
+	case e.Single && e.Scarce == "":
+		return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked; the machines of %s (%s) would have room for %d if nothing ran%s%s, or fewer pods",
+			Pods(e.Pods), e.Flavor, all, e.Slots, ofOne(e.Cause), later)}
+	case e.Single:
+		return Reason{Code: NeverFits, Message: fmt.Sprintf(
+			"%s of %s %s each asked; the machines of %s (%s, with %s each at most) would have room for %d if nothing ran%s%s, or fewer pods",
+			Pods(e.Pods), Amount(e.Scarce, e.Each), e.Scarce, e.Flavor, all, Amount(e.Scarce, e.Most), e.Slots, ofOne(e.Cause), later)}
+	case e.Scarce == "":
+		return Reason{Code: NeverFits, Message: fmt.Sprintf("no node of %s could ever hold a pod of it: none of those that may run it (%d) has all that it asks for at once%s%s",
+			e.Flavor, e.Nodes, ofOne(e.Cause), later)}
+	}
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("no node of %s could ever hold a pod of it: %s %s asked, %s is the most that one has%s%s",
+		e.Flavor, Amount(e.Scarce, e.Each), e.Scarce, Amount(e.Scarce, e.Most), ofOne(e.Cause), later)}
 }
 
 // InLine is that a Job before it in a strict queue does not fit.

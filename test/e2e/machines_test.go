@@ -94,6 +94,49 @@ func TestPodsOfWholeMachinesWaitForWholeMachines(t *testing.T) {
 	must(t, s.Running(ctx, "pair", 2))
 }
 
+// Explain says of the machines, group by group, why they take no more: of the head of a
+// queue as they are, of who comes after it as they were when it was told.
+func TestExplainSaysWhatKeepsEachNode(t *testing.T) {
+	ctx, s := machinesScene(t, "nodes", 4, 8, history.Rules{})
+	_, err := s.Apply(ctx, holder("holder", "nodeName: nodes-1", 5))
+	must(t, err)
+	must(t, s.PodRuns(ctx, "holder"))
+	admin := func(args ...string) {
+		t.Helper()
+		_, err := s.Env.Kubectl(ctx, cluster.Admin, args...)
+		must(t, err)
+	}
+	admin("taint", "node", "nodes-2", "dedicated=vision:NoSchedule")
+	admin("cordon", "nodes-3")
+	for _, name := range []string{"first", "second"} {
+		_, err = s.Apply(ctx, job{name: name, queue: "nodes", pods: 5, gpus: 3}.yaml())
+		must(t, err)
+		must(t, s.Waits(ctx, name, "WaitingForMachines"))
+	}
+	says := func(job string, want ...string) {
+		t.Helper()
+		must(t, s.Eventually(ctx, job+" is told of the nodes", func(ctx context.Context) (bool, string) {
+			out, err := s.Explain(ctx, job)
+			return err == nil && stories.Contains(out, want...) == nil, out
+		}))
+	}
+	says("second", "Nodes     as of", "nodes: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free")
+	says("first", "Nodes     nodes: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free", "1 node (nodes-1) takes 1 pod: 3 of 8 nvidia.com/gpu free",
+		"1 node (nodes-2): taint dedicated=vision:NoSchedule not tolerated", "1 node (nodes-3): cordoned")
+	admin("uncordon", "nodes-3")
+	says("first", "Nodes     nodes: 2 nodes take 2 pods each: 8 of 8 nvidia.com/gpu free")
+	_, err = s.Apply(ctx, job{name: "never", queue: "nodes", pods: 1, gpus: 9}.yaml())
+	must(t, err)
+	must(t, s.Waits(ctx, "never", "NeverFits"))
+	says("never", "9 nvidia.com/gpu asked, 8 is the most that one has", "8 of 8 nvidia.com/gpu free")
+	admin("taint", "node", "nodes-2", "dedicated-")
+	must(t, s.Running(ctx, "first", 5))
+	must(t, s.Eventually(ctx, "who runs says nothing of nodes", func(ctx context.Context) (bool, string) {
+		j, err := s.Job(ctx, "first")
+		return err == nil && j.Annotations["holdshort.dev/nodes"] == "", fmt.Sprint(j.Annotations, err)
+	}))
+}
+
 // A node is drained while a gang waits for it: the gang does not start when others
 // end there, and starts when the node is back.
 func TestANodeIsDrainedUnderAWaitingGang(t *testing.T) {

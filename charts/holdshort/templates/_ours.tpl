@@ -58,7 +58,7 @@ that somebody would believe.
 ({{ . }}.size() <= {{ include "holdshort.keysMax" . }} ? {{ . }}.filter(k, k.startsWith('holdshort.dev/'))
 {{- /* on one line, so that it fits in anywhere */ -}}
 {{- " : " -}}
-['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'mutated', 'message', 'in-queue', 'backoff', 'preempted', 'ran', 'flavors', 'bypass']
+['queue', 'state', 'arrival', 'user', 'reservation', 'injected', 'mutated', 'message', 'nodes', 'in-queue', 'backoff', 'preempted', 'ran', 'flavors', 'bypass']
 {{- ".map(k, 'holdshort.dev/' + k)" -}}
 .filter(k, k in {{ . }}))
 {{- end -}}

@@ -92,6 +92,30 @@ type QueueHead struct {
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
+	// Nodes is how the nodes look to it if it waits for them, flavor by flavor.
+	// +optional
+	// +listType=atomic
+	Nodes []FlavorNodes `json:"nodes,omitempty"`
+}
+
+// FlavorNodes is how the nodes of a flavor look to the pods of a Job.
+type FlavorNodes struct {
+	Flavor string `json:"flavor"`
+	// +optional
+	// +listType=atomic
+	Groups []NodeGroup `json:"groups,omitempty"`
+}
+
+// NodeGroup is nodes on which the pods of a Job fare alike.
+type NodeGroup struct {
+	Nodes int64 `json:"nodes"`
+	// Pods is how many each of them could take now.
+	Pods int64 `json:"pods"`
+	// Node is one of them.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// Why they take no more.
+	Why string `json:"why"`
 }
 
 // QueueStart is when a waiting Job starts, if nobody new comes before it. It is named

@@ -67,6 +67,7 @@ func (t Text) body(x report.JobExplanation) []line {
 	if x.Moved != "" {
 		lines = append(lines, line{"Now", x.Moved})
 	}
+	lines = append(lines, t.nodes(x)...)
 	lines = append(lines, t.starts(x)...)
 	lines = append(lines, t.room(x)...)
 	lines = append(lines, t.holding(x)...)

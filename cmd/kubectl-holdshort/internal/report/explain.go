@@ -47,6 +47,7 @@ func Explain(e Evidence) JobExplanation {
 	switch {
 	case row.Waits():
 		x.wait(e)
+		x.nodes(e)
 		x.room(d, e)
 	case row.State == StateUnmanaged:
 		x.Suspended = d.Suspended && condition(e.Job, batchv1.JobComplete) == nil && condition(e.Job, batchv1.JobFailed) == nil

@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
@@ -155,6 +156,10 @@ type JobExplanation struct {
 	QueueHeld bool `json:"queueHeld,omitempty"`
 	// QueueDrained: and takes back what runs there.
 	QueueDrained bool `json:"queueDrained,omitempty"`
+	// Nodes is how the nodes look to it, if it waits for them, flavor by flavor, and
+	// NodesAt the moment at which they looked so; nil: now.
+	Nodes   []reason.FlavorNodes `json:"nodes,omitempty"`
+	NodesAt *time.Time           `json:"nodesAt,omitempty"`
 	// Holding are Jobs of the queue that have what the reason is about, in all
 	// namespaces that may be read.
 	Holding []Holder `json:"holding,omitempty"`
