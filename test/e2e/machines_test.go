@@ -120,11 +120,11 @@ func TestExplainSaysWhatKeepsEachNode(t *testing.T) {
 			return err == nil && stories.Contains(out, want...) == nil, out
 		}))
 	}
-	says("second", "Nodes     as of", "nodes: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free")
-	says("first", "Nodes     nodes: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free", "1 node (nodes-1) takes 1 pod: 3 of 8 nvidia.com/gpu free",
+	says("second", "Nodes     as of", "own: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free")
+	says("first", "Nodes     own: 1 node (nodes-4) takes 2 pods: 8 of 8 nvidia.com/gpu free", "1 node (nodes-1) takes 1 pod: 3 of 8 nvidia.com/gpu free",
 		"1 node (nodes-2): taint dedicated=vision:NoSchedule not tolerated", "1 node (nodes-3): cordoned")
 	admin("uncordon", "nodes-3")
-	says("first", "Nodes     nodes: 2 nodes take 2 pods each: 8 of 8 nvidia.com/gpu free")
+	says("first", "Nodes     own: 2 nodes take 2 pods each: 8 of 8 nvidia.com/gpu free")
 	_, err = s.Apply(ctx, job{name: "never", queue: "nodes", pods: 1, gpus: 9}.yaml())
 	must(t, err)
 	must(t, s.Waits(ctx, "never", "NeverFits"))
