@@ -13,11 +13,11 @@ import (
 // left to the placement timeout.
 const apartsMax = 24
 
-// who is what anti-affinities go by. Of all pods, since one that keeps away from
-// them may come at any time.
+// who is what a pod is called, and what anti-affinities go by. Of all pods, since one
+// that keeps away from them may come at any time.
 type who struct {
-	namespace string
-	labels    map[string]string
+	namespace, name string
+	labels          map[string]string
 }
 
 // learn takes note of anti-affinities that nobody had before, and counts everybody
@@ -89,7 +89,7 @@ func (b *Book) placedSet(j *demand.Job, set *demand.PodSet) *demand.PodSet {
 		return set
 	}
 	made := *set
-	made.Place = b.placed(who{j.Namespace, set.Labels}, set.Place)
+	made.Place = b.placed(who{namespace: j.Namespace, labels: set.Labels}, set.Place)
 	return &made
 }
 

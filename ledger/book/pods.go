@@ -23,6 +23,7 @@ type pod struct {
 	rival         bool
 	deleting      bool
 	deletingSince int64 // when it was told to go; 0: not known
+	since         int64 // when it came to its node
 	ready         bool
 	started       bool // a kubelet has taken it in
 	unschedulable int64
@@ -54,7 +55,7 @@ type tag struct {
 // SetPod brings in a pod that is not terminal, new or changed.
 func (b *Book) SetPod(p *supply.Pod) {
 	b.learn(p.Place.Apart)
-	b.who[p.UID] = who{p.Namespace, p.Labels}
+	b.who[p.UID] = who{p.Namespace, p.Name, p.Labels}
 	now, was := b.read(p), b.pods[p.UID]
 	if was != nil && *was == now {
 		b.discard(&now)
@@ -107,10 +108,10 @@ func (b *Book) left(e *Entry) {
 
 // read makes the facts of a pod; discard gives back what they refer to.
 func (b *Book) read(p *supply.Pod) pod {
-	place := b.placed(who{p.Namespace, p.Labels}, p.Place)
+	place := b.placed(who{namespace: p.Namespace, labels: p.Labels}, p.Place)
 	facts := pod{
 		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(place.OnNode(p.Requests), place.Once), node: p.Node,
-		deleting: p.Deleting, deletingSince: p.DeletingSince, ready: p.Ready, started: p.Started,
+		deleting: p.Deleting, deletingSince: p.DeletingSince, since: p.BoundSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
 		facts.tag = b.tag(p.Queue, p.Flavors)

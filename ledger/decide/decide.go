@@ -24,8 +24,10 @@ type planner struct {
 	memory   *Memory
 	owing    []*book.Entry // admitted, with pods to come; found when they are asked for
 	told     []*line       // in which somebody was told something, or might have been
-	moved    bool          // a Job was put aside in this round
-	next     *answer       // what Jobs are told that the plan did not get to
+	came     []book.Stranger
+	cameAt   int64   // since when those came; they are found when they are asked for
+	moved    bool    // a Job was put aside in this round
+	next     *answer // what Jobs are told that the plan did not get to
 	res      Result
 
 	// Scratch.

@@ -98,6 +98,7 @@ func (p *planner) timeOut(e *book.Entry) {
 	placement, ready = max(placement, wait), resource.Add(ready, wait)
 	admitted := max(r.Time, p.Since)
 	unbound, unschedulable := e.Unbound()
+	short := e.Short(p.Now)
 	switch {
 	case e.NeverHadPods() && p.over(admitted, made):
 		p.fail(e, queue, reason.NoPodMade(made), causeNoPods)
@@ -106,11 +107,11 @@ func (p *planner) timeOut(e *book.Entry) {
 			p.noMachines(e, queue, reason.NoneAdded(unbound, elastic, placement), elastic)
 			return
 		}
-		p.fail(e, queue, reason.NotPlaced(unbound, placement), causePlacement)
+		p.fail(e, queue, reason.NotPlaced(unbound, placement, p.strangers(e, r.Time)), causePlacement)
 	case e.NeverReady() && p.over(admitted, ready):
 		p.fail(e, queue, reason.NotReady(e.Ready(), e.Wanted(), ready), causePodsReady)
-	case recovery > 0 && e.Short(p.Now) > 0 && p.over(max(e.Short(p.Now), p.Since), recovery):
-		p.fail(e, queue, reason.NotRecovered(e.Ready(), e.Wanted(), recovery), causeRecovery)
+	case recovery > 0 && short > 0 && p.over(max(short, p.Since), recovery):
+		p.fail(e, queue, reason.NotRecovered(e.Ready(), e.Wanted(), recovery, p.strangers(e, short)), causeRecovery)
 	}
 }
 

@@ -49,8 +49,13 @@ func Pod(pod *corev1.Pod) *supply.Pod {
 	if result.Deleting {
 		result.DeletingSince = deletingSince(pod)
 	}
+	if result.Node != "" {
+		result.BoundSince = result.Created // unless somebody says later
+	}
 	for _, c := range pod.Status.Conditions {
 		switch {
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && result.Node != "":
+			result.BoundSince = max(result.BoundSince, nanoseconds(c.LastTransitionTime))
 		case c.Type == corev1.PodReady:
 			result.Ready = c.Status == corev1.ConditionTrue
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:

@@ -102,6 +102,17 @@ status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGa
 			want: &supply.Pod{Requests: resource.List{"pods": 1}, Gated: true, Place: demand.Place{Unverified: []string{"schedulingGates"}}},
 		},
 		{
+			name: "a bound pod says since when",
+			pod: `{metadata: {creationTimestamp: "2026-01-01T00:00:05Z"}, ` + spec + `,
+status: {conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-01-01T00:00:10Z"}]}}`,
+			want: &supply.Pod{Node: "n1", Requests: gpus, Created: second - 5e9, BoundSince: second},
+		},
+		{
+			name: "one that was made for its node is there as long as it exists",
+			pod:  `{metadata: {creationTimestamp: "2026-01-01T00:00:10Z"}, ` + spec + `}`,
+			want: &supply.Pod{Node: "n1", Requests: gpus, Created: second, BoundSince: second},
+		},
+		{
 			name: "a ready pod is ready",
 			pod:  `{` + spec + `, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`,
 			want: &supply.Pod{Node: "n1", Requests: gpus, Ready: true},

@@ -136,9 +136,10 @@ func duration(seconds int64) string {
 	return (time.Duration(min(max(0, seconds), most)) * time.Second).String()
 }
 
-// NotPlaced is that pods found no node in time.
-func NotPlaced(unbound, seconds int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s", Pods(unbound), seconds)}
+// NotPlaced is that pods found no node in time, and who has taken it since, if somebody
+// did who was not queued.
+func NotPlaced(unbound, seconds int64, took []Stranger) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s found no node within %d s%s", Pods(unbound), seconds, room(took))}
 }
 
 // NoneAdded is that pods waited for an autoscaler in vain.
@@ -157,9 +158,10 @@ func NotReady(ready, count, seconds int64) Reason {
 	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready within %d s", ready, Pods(count), seconds)}
 }
 
-// NotRecovered is that a gang lost pods, and was not whole again in time.
-func NotRecovered(ready, count, seconds int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready, and not all of them again within %d s", ready, Pods(count), seconds)}
+// NotRecovered is that a gang lost pods, and was not whole again in time, and who has
+// taken the room of those.
+func NotRecovered(ready, count, seconds int64, took []Stranger) Reason {
+	return Reason{Code: BackingOff, Message: fmt.Sprintf("only %d of %s ready, and not all of them again within %d s%s", ready, Pods(count), seconds, room(took))}
 }
 
 // NotAdmitted is a Job that runs though the ledger never let it.

@@ -55,8 +55,10 @@ type Pod struct {
 	Name      string
 	// Node it is bound to; empty while it is not. A bound pod holds its
 	// requests there until it is gone or terminal, deleting or not.
-	Node     string
-	Requests resource.List // with one of resource.Pods
+	Node string
+	// BoundSince is when it came there, as far as its object says, in unix nanoseconds.
+	BoundSince int64
+	Requests   resource.List // with one of resource.Pods
 	// JobUID of the Job that controls it, empty if none does.
 	JobUID string
 	// Queue and Flavors as the ledger wrote them into the template: they charge
