@@ -109,7 +109,7 @@ func TestExplainSaysWhatKeepsEachNode(t *testing.T) {
 	admin("taint", "node", "nodes-2", "dedicated=vision:NoSchedule")
 	admin("cordon", "nodes-3")
 	for _, name := range []string{"first", "second"} {
-		_, err = s.Apply(ctx, job{name: name, queue: "nodes", pods: 5, gpus: 3}.yaml())
+		_, err = s.Apply(ctx, job{name: name, queue: "nodes", pods: 6, gpus: 3}.yaml())
 		must(t, err)
 		must(t, s.Waits(ctx, name, "WaitingForMachines"))
 	}
@@ -130,7 +130,7 @@ func TestExplainSaysWhatKeepsEachNode(t *testing.T) {
 	must(t, s.Waits(ctx, "never", "NeverFits"))
 	says("never", "9 nvidia.com/gpu asked, 8 is the most that one has", "8 of 8 nvidia.com/gpu free")
 	admin("taint", "node", "nodes-2", "dedicated-")
-	must(t, s.Running(ctx, "first", 5))
+	must(t, s.Running(ctx, "first", 6))
 	must(t, s.Eventually(ctx, "who runs says nothing of nodes", func(ctx context.Context) (bool, string) {
 		j, err := s.Job(ctx, "first")
 		return err == nil && j.Annotations["holdshort.dev/nodes"] == "", fmt.Sprint(j.Annotations, err)
