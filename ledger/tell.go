@@ -163,6 +163,9 @@ func admitted(a *effect.Admit) string {
 		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
 	}
 	text := fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))
+	if set.Domains != nil {
+		text += ", " + set.Domains.String()
+	}
 	if n := a.Reservation.Machines; n > 0 {
 		text += "; " + reason.MoreMachines(n)
 	}

@@ -48,7 +48,7 @@ type Flavor struct {
 	// Placement says who chooses the nodes of the pods.
 	Placement Placement `json:"placement,omitempty"`
 	// Topology is the node labels that name the parts of the cluster, the widest
-	// first: zone, block, rack.
+	// first: zone, block, rack. A Job can ask for one part at one of these levels.
 	Topology []string `json:"topology,omitempty"`
 }
 

@@ -15,6 +15,10 @@ const (
 
 	AnnotationMaxRuntime = Prefix + "max-runtime-seconds" // user: how long it runs in all, over all its starts
 
+	// user: all pods on nodes with one value of this label, or as few as there is room for
+	AnnotationRequiredTopology  = Prefix + "required-topology"
+	AnnotationPreferredTopology = Prefix + "preferred-topology"
+
 	AnnotationArrival     = Prefix + "arrival"     // unix nanoseconds
 	AnnotationUser        = Prefix + "user"        // who created it
 	AnnotationReservation = Prefix + "reservation" // JSON: demand.Reservation

@@ -48,6 +48,12 @@ func NotMutates(key string) string {
 	return ""
 }
 
+// MutatesOwn tells the annotations of the project that mutate may write all the same, as
+// a user may.
+func MutatesOwn(key string) bool {
+	return key == AnnotationRequiredTopology || key == AnnotationPreferredTopology
+}
+
 // ofKubernetes: by these the Job controller knows its pods, kubectl what was
 // applied, and the API server pods that are not what they seem. Of the rest it reads
 // the values, and refuses pods for them.

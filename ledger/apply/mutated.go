@@ -36,7 +36,9 @@ func texts(now, want map[string]string) object {
 	return patch
 }
 
-func own(key string) bool { return strings.HasPrefix(key, policies.Prefix) }
+func own(key string) bool {
+	return strings.HasPrefix(key, policies.Prefix) && !policies.MutatesOwn(key)
+}
 
 // durations is the part of a merge patch that sets how long a Job runs and is kept.
 func durations(now, want *batchv1.JobSpec) object {

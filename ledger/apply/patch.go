@@ -32,7 +32,7 @@ func AdmitPatch(job *batchv1.Job, admit effect.Admit) ([]byte, error) {
 	reduced := reduce(wanted, admit)
 	injected, err := text(demand.Injected{
 		UID: string(job.UID), NodeSelector: admit.NodeSelector, Tolerations: admit.Tolerations, PreferNodes: admit.PreferNodes,
-		Parallelism: reduced,
+		PreferDomains: admit.PreferDomains, Parallelism: reduced,
 	})
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func scheduling(job *batchv1.Job, own intake.Own, admit effect.Admit) object {
 	if tolerations := tolerations(own, admit); len(tolerations) > 0 || len(spec.Tolerations) > 0 {
 		patch["tolerations"] = tolerations
 	}
-	if preferred := preferredNodes(own, admit.PreferNodes); len(preferred) > 0 || hasPreferred(spec.Affinity) {
+	if preferred := preferredNodes(own, admit); len(preferred) > 0 || hasPreferred(spec.Affinity) {
 		patch["affinity"] = object{"nodeAffinity": object{
 			"preferredDuringSchedulingIgnoredDuringExecution": preferred,
 		}}
@@ -54,10 +54,10 @@ func tolerations(own intake.Own, admit effect.Admit) []any {
 	return all
 }
 
-// preferredNodes are the user's own preferences, then the planned nodes.
-func preferredNodes(own intake.Own, nodes []string) []any {
+// preferredNodes are the user's own preferences, then the planned domains and nodes.
+func preferredNodes(own intake.Own, admit effect.Admit) []any {
 	all := append([]any{}, own.PreferredNodes...)
-	for _, term := range intake.PreferNodes(nodes) {
+	for _, term := range intake.Preferred(admit.PreferNodes, admit.PreferDomains) {
 		all = append(all, term)
 	}
 	return all

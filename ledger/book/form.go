@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"math"
+	"strconv"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
@@ -29,6 +30,7 @@ type FormKey struct {
 	req   *fit.Vector
 	count int64
 	least int64
+	level demand.Topology
 	more  string // further pod sets
 }
 
@@ -234,10 +236,11 @@ func (b *Book) formOf(j *demand.Job) *Form {
 			req:   b.nodes.Vector(ps.Requests),
 		}
 		if i == 0 {
-			f.Key = FormKey{shape: f.Sets[0].Shape, req: f.Sets[0].req, count: ps.Count, least: ps.MinCount}
+			f.Key = FormKey{shape: f.Sets[0].Shape, req: f.Sets[0].req, count: ps.Count, least: ps.MinCount, level: ps.Topology}
 			continue
 		}
 		more = binary.AppendVarint(binary.AppendVarint(append(more, f.Sets[i].Shape.Key()...), ps.Count), ps.MinCount)
+		more = strconv.AppendBool(append(more, ps.Topology.Level...), ps.Topology.Required)
 	}
 	f.Key.more = string(more)
 	return f

@@ -158,6 +158,11 @@ func (s *Snapshot) Room() *fit.Room { return s.b.nodes.Room() }
 // Empty is what would fit if nothing ran.
 func (s *Snapshot) Empty(shape *fit.Shape) fit.Empty { return s.b.nodes.Empty(shape) }
 
+// EmptyDomains is how room for a shape would lie in the domains of a level if nothing ran.
+func (s *Snapshot) EmptyDomains(shape *fit.Shape, level string) fit.Domains {
+	return s.b.nodes.EmptyDomains(shape, level)
+}
+
 // Lost is how much of a resource can't be given out for the moment where a shape
 // may run.
 func (s *Snapshot) Lost(shape *fit.Shape, resourceName string) int64 {

@@ -32,9 +32,13 @@ func (p *planner) admit(it *item, a *assignment) {
 		})
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
 		if set.machines.verified && !p.QuotaOnly {
-			there, more := p.machines.plan(set)
+			there, more, domains := p.machines.plan(set)
 			where = append(where, there...)
 			reservation.Machines += more
+			reservation.PodSets[i].Domains = domains
+			if domains != nil && !domains.Required {
+				admit.PreferDomains = domains
+			}
 		}
 	}
 	reservation.Plan, admit.PreferNodes = hints(where)

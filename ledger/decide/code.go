@@ -87,7 +87,8 @@ func (p *planner) lacksQuota(c *class, s *ask, this *part) bool {
 			return true
 		}
 		where := p.place(c, 0, []int{at})
-		if empty := p.Snapshot.Empty(where.asks); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count {
+		if empty := p.Snapshot.Empty(where.asks); !where.verified || empty.Nodes > 0 && empty.Slots >= s.count &&
+			p.machines.noDomainEver(o.flavor, &chosen{count: s.count, machines: where}) == nil {
 			return true
 		}
 	}

@@ -163,12 +163,16 @@ func (p *planner) given(it *item, room []demand.Room) *assignment {
 		got.machines = p.place(c, set, got.flavors)
 		a.sets = append(a.sets, got)
 	}
+	if !p.allows(a.sets) {
+		return nil
+	}
 	return a
 }
 
 // allows tells whether machines have room for pod sets, now or once those who are
 // leaving are gone. What has room now must not be in the way of who gets room then.
 func (p *planner) allows(sets []chosen) bool {
+	unsettle(sets)
 	switch {
 	case p.QuotaOnly:
 		return true
@@ -177,8 +181,8 @@ func (p *planner) allows(sets []chosen) bool {
 	case p.ahead == nil:
 		p.ahead = p.trial()
 	}
-	if p.machines.allow(sets) {
-		return p.ahead.harmless(sets)
+	if p.machines.allowBeside(sets, p.ahead) {
+		return true
 	}
 	return p.ahead.allow(sets)
 }

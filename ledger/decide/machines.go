@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -123,29 +124,34 @@ func (m *machines) freeRivals(s *fit.Shape, pods int64) {
 	m.rivals[s] = rivals{left, counted}
 }
 
-// allow tells whether all pod sets of a gang may be let go together.
+// allow tells whether all pod sets of a gang may be let go together. Those that have to
+// be in one domain get one, if they have none yet.
 func (m *machines) allow(sets []chosen) bool {
-	return m.each(sets, func(s *chosen) bool { return m.has(s) && m.spares(s) })
+	return m.each(sets, func(s *chosen) bool { return m.settle(s, m.well) })
 }
 
-// harmless tells whether everybody who was promised room has as much of it beside the
-// pod sets of a gang as without them.
-func (m *machines) harmless(sets []chosen) bool { return m.each(sets, m.spares) }
+func (m *machines) well(s *chosen) bool { return m.has(s) && m.spares(s) }
 
 // each tells whether all pod sets that have to have machines are well, each beside
-// those before it.
-func (m *machines) each(sets []chosen, well func(*chosen) bool) bool {
+// those before it; they are counted on other machines, too.
+func (m *machines) each(sets []chosen, well func(*chosen) bool, others ...*machines) bool {
 	if len(sets) == 1 {
 		return !sets[0].machines.verified || well(&sets[0])
 	}
-	saved, index := slices.Clone(m.promises), maps.Clone(m.index)
-	defer func() { m.promises, m.index = saved, index }()
+	all := append(slices.Clip(others), m)
+	for _, m := range all {
+		saved, index := m.promises, m.index
+		m.promises, m.index = slices.Clone(saved), maps.Clone(index)
+		defer func() { m.promises, m.index = saved, index }()
+	}
 	for i := range sets {
 		s := &sets[i]
 		if s.machines.verified && !well(s) {
 			return false
 		}
-		m.promise(s.machines.shape, s.count, s.machines.verified)
+		for _, m := range all {
+			m.promise(s.machines.shape, s.count, s.machines.verified)
+		}
 	}
 	return true
 }
@@ -184,7 +190,7 @@ func (m *machines) spares(c *chosen) bool {
 // lack says why the machines of the flavors chosen won't do, nil if they will. A pod
 // set that never has machines keeps the others from starting as well.
 func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
-	if m.allow(sets) {
+	if unsettle(sets); m.allow(sets) {
 		return nil
 	}
 	var r reason.Reason
@@ -220,6 +226,9 @@ func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
 			Scarce: resource.Words(empty.Scarce), Each: empty.Each, Most: empty.Most,
 		})
 	}
+	if r := m.noDomainEver(flavor, s); r != nil {
+		return *r
+	}
 	short := m.room.Short(shape, s.count)
 	about := reason.Machines{
 		Flavor: flavor, Pods: s.count, Resource: resource.Words(short.Resource), PerPod: m.room.Request(shape, short.Resource),
@@ -229,6 +238,9 @@ func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
 	}
 	switch {
 	case m.room.Slots(shape) >= s.count:
+		if r := m.straddles(about, s); r != nil {
+			return *r
+		}
 		return reason.BeingPlaced(about)
 	case short.Total:
 		return reason.TooFewMachines(about)
@@ -247,22 +259,32 @@ func (m *machines) placing(s *fit.Shape) int64 {
 	return n
 }
 
-// plan finds nodes for a gang beside everything planned before, and how many machines
-// it needs that are not there and that nobody before it asked for. Pods may land
-// elsewhere, so this is a hint; if the hints of others are in the way, the gang
-// gets a plan as if they were not.
-func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64) {
+// plan finds nodes for a gang beside everything planned before, how many machines it
+// needs that are not there and that nobody before it asked for, and what is to be written
+// of its domains. Pods may land elsewhere, so this is a hint; if the hints of others are
+// in the way, the gang gets a plan as if they were not.
+func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64, domains *demand.Domains) {
 	if m.planned == nil {
 		m.planned, m.asked = m.room.Copy(), map[string]bool{}
 		for _, o := range m.snapshot.Outstanding() {
 			m.follow(o)
 		}
 	}
+	if t := s.machines.topology; t.Level != "" && !t.Required {
+		placed, domains = m.near(s)
+	} else {
+		placed, domains = m.anywhere(s), s.machines.inDomain()
+	}
+	placed, more = m.there(placed)
+	return placed, more, domains
+}
+
+func (m *machines) anywhere(s *chosen) []fit.Placed {
 	placed, ok := m.planned.Place(s.machines.shape, s.count)
 	if !ok {
 		placed, _ = m.room.Copy().Place(s.machines.shape, s.count)
 	}
-	return m.there(placed)
+	return placed
 }
 
 // there is the nodes of a plan that are there, and how many others were not asked for

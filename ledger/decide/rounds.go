@@ -276,6 +276,7 @@ func (p *planner) still(e *entry) bool {
 	for _, v := range gone {
 		then.free(v.entry, 1)
 	}
+	unsettle(e.sets)
 	return then.allow(e.sets)
 }
 

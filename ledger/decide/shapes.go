@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -27,6 +29,13 @@ type machineSet struct {
 	verified    bool
 	selector    map[string]string
 	tolerations []policies.Toleration
+
+	topology demand.Topology // that is asked for
+	place    demand.Place
+	requests resource.List
+	// anywhere is the same before a domain was chosen for it, nil if none was.
+	anywhere *machineSet
+	domain   string
 }
 
 // place works out where a pod set goes with the flavors chosen so far, once.
@@ -38,7 +47,7 @@ func (p *planner) place(c *class, set int, flavors []int) *machineSet {
 		}
 	}
 	asked := c.form.Sets[set].Set
-	m := machineSet{verified: true, until: until}
+	m := machineSet{verified: true, until: until, topology: asked.Topology, requests: asked.Requests}
 	for part, at := range flavors {
 		flavor := p.Catalog.Flavors[c.sets[set].parts[part].offers[at].flavor]
 		selector, tolerations := injection(flavor, asked.Place)
@@ -54,11 +63,11 @@ func (p *planner) place(c *class, set int, flavors []int) *machineSet {
 		}
 		m.verified = m.verified && flavor.Verify != policies.VerifyNone
 	}
-	place := book.Inject(asked.Place, m.selector, m.tolerations)
-	m.asks, m.node = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests)), namedNode(place)
+	m.place = book.Inject(asked.Place, m.selector, m.tolerations)
+	m.asks, m.node = p.Snapshot.Keep(p.Snapshot.Shape(m.place, m.requests)), namedNode(m.place)
 	if m.shape = m.asks; until > 0 {
-		place.Existing = true
-		m.shape = p.Snapshot.Keep(p.Snapshot.Shape(place, asked.Requests))
+		m.place.Existing = true
+		m.shape = p.Snapshot.Keep(p.Snapshot.Shape(m.place, m.requests))
 	}
 	c.shapes = append(c.shapes, placed{set, slices.Clone(flavors), m})
 	return &c.shapes[len(c.shapes)-1].machineSet

@@ -22,7 +22,7 @@ type claim struct {
 
 // enough tells whether machines have room, once those have gone who are chosen.
 func (c *claim) enough() bool {
-	if c.trial == nil || c.trial.allow(c.sets) {
+	if unsettle(c.sets); c.trial == nil || c.trial.allow(c.sets) {
 		return true
 	}
 	c.item.class.lacksMachines()

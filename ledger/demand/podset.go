@@ -17,7 +17,14 @@ type PodSet struct {
 	// resource.Pods and what its claims are charged as. Zero amounts are left out.
 	Requests resource.List
 	Place    Place
+	Topology Topology
 	Labels   map[string]string // by which other pods keep away from these
+}
+
+// Topology is that pods are to be near each other: on nodes with one value of a label.
+type Topology struct {
+	Level    string // the label; empty: they may be anywhere
+	Required bool   // all of them, or none starts; else as far as there is room
 }
 
 // Place says on which nodes a pod may run.

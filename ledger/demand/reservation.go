@@ -1,6 +1,8 @@
 package demand
 
 import (
+	"strings"
+
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -49,6 +51,25 @@ type ReservedPodSet struct {
 	// the flavor in the policy.
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
+	// Domains that were chosen, if it asks to be in one. A required one is in NodeSelector,
+	// too.
+	Domains *Domains `json:"domains,omitempty"`
+}
+
+// Domains are the values of a label that nodes were chosen by.
+type Domains struct {
+	Level    string   `json:"level"` // the label
+	Names    []string `json:"names"` // its values, sorted
+	Required bool     `json:"required,omitempty"`
+}
+
+// String is for people.
+func (d *Domains) String() string {
+	in := d.Level + "=" + strings.Join(d.Names, ", ")
+	if d.Required {
+		return "all in " + in
+	}
+	return "preferred in " + in
 }
 
 // FlavorOf is where a resource of the pod set is charged: that of the first of its
@@ -77,6 +98,8 @@ type Injected struct {
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
 	PreferNodes  []string              `json:"preferNodes,omitempty"` // planned: a preferred affinity
+	// PreferDomains are those of the nodes planned, where the Job prefers to be in one.
+	PreferDomains *Domains `json:"preferDomains,omitempty"`
 	// Parallelism it was started with, where that is less than its user asked for.
 	Parallelism *Change[int32] `json:"parallelism,omitempty"`
 }

@@ -17,6 +17,8 @@ type Admit struct {
 	Tolerations  []policies.Toleration
 	// PreferNodes are the planned nodes, as a preferred affinity; a hint.
 	PreferNodes []string
+	// PreferDomains is the same for the domains of a level; nil: none.
+	PreferDomains *demand.Domains
 }
 
 // Suspend takes a Job back: suspend it, drop its reservation, queue it again.

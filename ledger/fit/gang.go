@@ -26,8 +26,7 @@ func (r *Room) Place(s *Shape, pods int64) ([]Placed, bool) {
 		r.take(s, i, n)
 		left -= n
 		if s.perNode > 0 {
-			t.total -= t.rows[i]
-			t.rows[i] = 0 // the gang has had its share of this node
+			t.set(i, 0) // the gang has had its share of this node
 			continue
 		}
 		t = r.table(s)

@@ -26,6 +26,7 @@ type Nodes struct {
 	byName    map[string]int32
 	spare     []int32 // rows that can be used again
 	ordered   []int32 // rows in the order of their names; nil: work out again
+	levels    map[string]*level
 	stride    int     // amounts in a row
 	alloc     []int64 // rows × stride
 	whole     []int64 // rows × stride: what there is to give when all is in order
@@ -57,7 +58,7 @@ func New() *Nodes {
 	n := &Nodes{
 		index:  map[string]int32{},
 		byName: map[string]int32{},
-		shapes: map[string]*Shape{}, vectors: map[string]*Vector{},
+		shapes: map[string]*Shape{}, vectors: map[string]*Vector{}, levels: map[string]*level{},
 		stride: 8,
 	}
 	n.room = &Room{nodes: n, cache: map[*Shape]*slotTable{}}
@@ -77,6 +78,9 @@ func (n *Nodes) SetNode(node *supply.Node) {
 		n.owned(r, node)
 	}
 	r.node = node
+	if changed {
+		n.setLevels(i)
+	}
 	for _, list := range []resource.List{node.Allocatable, node.Capacity} {
 		for name := range list {
 			n.resource(name) // may move the rows to a wider stride
@@ -108,6 +112,7 @@ func (n *Nodes) DeleteNode(name string) {
 	n.owned(&n.rows[i], nil)
 	n.rows[i].node = nil
 	n.rows[i].class++
+	n.setLevels(i)
 	for res := range n.resources {
 		if !n.forClaims[res] {
 			n.alloc[int(i)*n.stride+res], n.whole[int(i)*n.stride+res] = 0, 0

@@ -25,7 +25,21 @@ type slotTable struct {
 	at     uint64 // how much of the log it has seen
 	rows   []int64
 	total  int64
+	splits []*split
 	survey survey
+}
+
+// set notes how many pods a row has room for.
+func (t *slotTable) set(i int32, slots int64) {
+	for int(i) >= len(t.rows) {
+		t.rows = append(t.rows, 0)
+	}
+	was := t.rows[i]
+	t.total += slots - was
+	t.rows[i] = slots
+	for _, p := range t.splits {
+		p.set(i, was, slots)
+	}
 }
 
 // Copy returns a room to try things out in. It is good until the nodes change or
@@ -84,12 +98,7 @@ func (r *Room) table(s *Shape) *slotTable {
 		r.recount(s, t)
 	}
 	for _, i := range r.log[t.at-r.start:] {
-		for int(i) >= len(t.rows) {
-			t.rows = append(t.rows, 0)
-		}
-		count := r.count(s, i)
-		t.total += count - t.rows[i]
-		t.rows[i] = count
+		t.set(i, r.count(s, i))
 	}
 	if now := r.now(); t.at != now {
 		t.at = now
@@ -111,10 +120,14 @@ func (r *Room) newTable(s *Shape) *slotTable {
 
 func (r *Room) recount(s *Shape, t *slotTable) {
 	t.rows = slices.Grow(t.rows[:0], len(r.nodes.rows))[:len(r.nodes.rows)]
+	clear(t.rows)
 	t.total = 0
-	for i := range t.rows {
-		t.rows[i] = r.count(s, int32(i))
+	for i := range r.nodes.mayRun(s) {
+		t.rows[i] = r.count(s, i)
 		t.total += t.rows[i]
+	}
+	for _, p := range t.splits {
+		p.recount(t)
 	}
 	t.at = r.now()
 	t.survey.known = false

@@ -231,6 +231,15 @@ func (s *Shape) matches(i int32) bool {
 	return s.match[word]&bit != 0
 }
 
+// rejudge looks again at the rows that could run it when they were last judged.
+func (s *Shape) rejudge() {
+	for w := range s.match {
+		for word := s.match[w]; word != 0; word &= word - 1 {
+			s.matches(int32(w*64 + bits.TrailingZeros64(word)))
+		}
+	}
+}
+
 // overlaps tells whether some node may run both. Both have been counted, so
 // their bits are up to date.
 func (s *Shape) overlaps(other *Shape) bool {

@@ -36,10 +36,10 @@ func (r *Room) surveyOf(s *Shape) *survey {
 	for k := range u.lies {
 		u.lies[k].spare = math.MaxInt64
 	}
-	for i, slots := range t.rows {
-		if s.matches(int32(i)) {
-			u.largest = max(u.largest, slots)
-			u.add(s, r.free[i*r.nodes.stride:], slots)
+	for i := range r.nodes.mayRun(s) {
+		if int(i) < len(t.rows) && s.matches(i) {
+			u.largest = max(u.largest, t.rows[i])
+			u.add(s, r.free[int(i)*r.nodes.stride:], t.rows[i])
 		}
 	}
 	return u

@@ -135,6 +135,7 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		Requests: perPod,
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
 		Labels:   job.Spec.Template.Labels,
+		Topology: topology(job),
 	}
 	set.Place.Claimed, set.Place.Devices = claimed.Charged, claimed.Devices
 	set.Place.Affinity = both(set.Place.Affinity, claimed.Nodes)
@@ -149,6 +150,9 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	}
 	if problem == nil {
 		problem = badMaxRuntime(job)
+	}
+	if problem == nil {
+		problem = badTopology(job)
 	}
 	if name := pod.Spec.PriorityClassName; problem == nil && name != "" && env.priorityClass(name) == nil {
 		missing := reason.MissingPriorityClass(name)

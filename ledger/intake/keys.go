@@ -12,7 +12,8 @@ func UserLabels() []string { return []string{policies.LabelQueue, policies.Label
 
 // UserAnnotations are the annotations of the project that a user sets on a Job.
 func UserAnnotations() []string {
-	return []string{policies.AnnotationHold, policies.AnnotationLeast, policies.AnnotationMaxRuntime, policies.AnnotationBypass}
+	return []string{policies.AnnotationHold, policies.AnnotationLeast, policies.AnnotationMaxRuntime,
+		policies.AnnotationRequiredTopology, policies.AnnotationPreferredTopology, policies.AnnotationBypass}
 }
 
 // LedgerLabel tells whether a label of a Job is the ledger's own.

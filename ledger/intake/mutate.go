@@ -49,7 +49,7 @@ func Mutate(written *batchv1.Job, m policies.Mutation) (*batchv1.Job, *demand.Mu
 	template := &written.Spec.Template
 	changed := &demand.Mutated{
 		Labels: all(written.Labels, m.Labels), Annotations: all(written.Annotations, m.Annotations),
-		PodLabels: changes(template.Labels, m.Labels), PodAnnotations: changes(template.Annotations, m.Annotations),
+		PodLabels: changes(template.Labels, m.Labels), PodAnnotations: changes(template.Annotations, without(m.Annotations, policies.MutatesOwn)),
 		NodeSelector:            changes(template.Spec.NodeSelector, m.NodeSelector),
 		Tolerations:             missing(template.Spec.Tolerations, m.Tolerations),
 		ActiveDeadlineSeconds:   change(written.Spec.ActiveDeadlineSeconds, m.ActiveDeadlineSeconds),
@@ -86,7 +86,7 @@ func WithMutated(written *batchv1.Job, m *demand.Mutated) *batchv1.Job {
 }
 
 func ownAffinity(spec *corev1.PodSpec, added demand.Injected) *corev1.Affinity {
-	planned := PreferNodes(added.PreferNodes)
+	planned := Preferred(added.PreferNodes, added.PreferDomains)
 	if len(planned) == 0 || len(preferredNodes(spec)) == 0 {
 		return spec.Affinity
 	}

@@ -113,7 +113,7 @@ func recorded(t *testing.T) *batchv1.Job {
 	spec.NodeSelector["gpu"] = "h100"
 	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists})
 	spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: intake.PreferNodes([]string{"n1"})}}
+		PreferredDuringSchedulingIgnoredDuringExecution: intake.Preferred([]string{"n1"}, nil)}}
 	return job
 }
 

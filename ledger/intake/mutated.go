@@ -34,7 +34,7 @@ func MutatedRecord(job *batchv1.Job) *demand.Mutated {
 	}
 	for _, annotations := range []map[string]demand.Change[string]{m.Annotations, m.PodAnnotations} {
 		maps.DeleteFunc(annotations, func(key string, _ demand.Change[string]) bool {
-			return policies.NotMutates(key) != "" || !isKey(key)
+			return policies.NotMutates(key) != "" && !policies.MutatesOwn(key) || !isKey(key)
 		})
 	}
 	maps.DeleteFunc(m.NodeSelector, func(key string, c demand.Change[string]) bool { return !isLabel(key, c) })

@@ -30,7 +30,7 @@ func Scheduling(job *batchv1.Job) (Own, error) {
 	if own.Tolerations, err = ownList(spec.Tolerations, added.Tolerations); err != nil {
 		return Own{}, fmt.Errorf("copying spec.template.spec.tolerations: %w", err)
 	}
-	if own.PreferredNodes, err = ownList(preferredNodes(spec), PreferNodes(added.PreferNodes)); err != nil {
+	if own.PreferredNodes, err = ownList(preferredNodes(spec), Preferred(added.PreferNodes, added.PreferDomains)); err != nil {
 		return Own{}, fmt.Errorf("copying the preferred node affinity: %w", err)
 	}
 	return own, nil
@@ -40,17 +40,26 @@ func Scheduling(job *batchv1.Job) (Own, error) {
 // follows the plan unless the user's own preferences say otherwise.
 const preferWeight = 100
 
-// PreferNodes is planned nodes as a preferred node affinity; none gives none.
-func PreferNodes(nodes []string) []corev1.PreferredSchedulingTerm {
-	if len(nodes) == 0 {
-		return nil
+// Preferred is planned nodes and domains as a preferred node affinity; none gives
+// none. A node of the domain that is not the planned one is next best.
+func Preferred(nodes []string, domains *demand.Domains) []corev1.PreferredSchedulingTerm {
+	var terms []corev1.PreferredSchedulingTerm
+	if domains != nil && len(domains.Names) > 0 {
+		terms = append(terms, preferred(domains.Level, domains.Names))
 	}
-	return []corev1.PreferredSchedulingTerm{{
+	if len(nodes) > 0 {
+		terms = append(terms, preferred(corev1.LabelHostname, nodes))
+	}
+	return terms
+}
+
+func preferred(label string, values []string) corev1.PreferredSchedulingTerm {
+	return corev1.PreferredSchedulingTerm{
 		Weight: preferWeight,
 		Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
-			Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes,
+			Key: label, Operator: corev1.NodeSelectorOpIn, Values: values,
 		}}},
-	}}
+	}
 }
 
 // Injected is the record of what an admission added, empty if there is none of

@@ -90,6 +90,21 @@ func OtherMachines(flavor string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has other node labels than the flavor that the same pods get for their other resources", flavor)}
 }
 
+// NoSuchLevel is a flavor whose topology lacks the level that the Job asks for.
+func NoSuchLevel(flavor, level string, levels []string) Reason {
+	has := "flavor %s has no topology"
+	if len(levels) > 0 {
+		has = "the topology of flavor %s is " + strings.Join(levels, ", ")
+	}
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf(has+", and the Job asks for the level %s", flavor, level)}
+}
+
+// UncheckedLevel is a flavor whose machines are not looked at, so that nobody knows what
+// is free in which part of them.
+func UncheckedLevel(flavor, level string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the machines of flavor %s are not looked at (verify: none), and the Job asks for the level %s", flavor, level)}
+}
+
 // NotTolerated is a flavor whose taint nobody tolerates.
 func NotTolerated(flavor, taint string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has taint %s, which the pods don't tolerate", flavor, taint)}

@@ -44,6 +44,23 @@ func BadMaxRuntime(annotation, value string) Reason {
 	return badRequest("metadata.annotations[%s]: %q is not a whole number of seconds, 1 or more. Try: \"3600\" for an hour", annotation, value)
 }
 
+// BadTopology is a level that can't be a node label.
+func BadTopology(annotation, value string) Reason {
+	return badRequest("metadata.annotations[%s]: %q cannot be a node label. Try: a level of the flavor's topology, such as topology.kubernetes.io/zone",
+		annotation, value)
+}
+
+// MisplacedTopology is a wish of a Job that stands on its pods.
+func MisplacedTopology(annotation string) Reason {
+	return badRequest("spec.template.metadata.annotations[%s]: it is read on the Job, not on its pods. Try: metadata.annotations[%s]", annotation, annotation)
+}
+
+// TwoTopologies is a level that is required and one that is preferred.
+func TwoTopologies(required, preferred string) Reason {
+	return badRequest("metadata.annotations[%s]: the Job has %s, too, and is to be near each other at one level. Try: one of the two",
+		preferred, required)
+}
+
 // MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would
 // be refused, and their overhead is not known.
 func MissingRuntimeClass(name string) Reason {

@@ -285,6 +285,38 @@ func TooSmallMachines(e Empty) Reason {
 		e.Flavor, Amount(e.Scarce, e.Each), e.Scarce, Amount(e.Scarce, e.Most), ofOne(e.Cause), later)}
 }
 
+// NoDomains is that no node which may run the pods has the label of the level.
+func NoDomains(flavor, level string) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("the pods are to be in one %s, and no node of %s that may run them has this label. "+
+		"It starts by itself if such a node comes", level, flavor)}
+}
+
+// TooSmallDomains is that no domain would have room for the pods if nothing ran.
+func TooSmallDomains(flavor string, asked int64, d InDomains) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s asked in one %s; of %d on the machines of %s the largest, %s, would have room for %d if nothing ran. "+
+		"It starts by itself if a bigger one comes. Try: fewer pods, a wider level, or the annotation preferred-topology",
+		Pods(asked), d.Level, d.Count, flavor, d.Largest, d.Most)}
+}
+
+// InDomains is how the room for pods lies that are to be in one domain.
+type InDomains struct {
+	Level   string // the label
+	Count   int    // of the domains
+	Room    int64  // for so many pods in all
+	Largest string // the domain with the most room, if any has some
+	Most    int64  // for so many pods
+}
+
+// Straddles is that enough is free, but not in one domain.
+func Straddles(m Machines, d InDomains) Reason {
+	where := "none in any"
+	if d.Most > 0 {
+		where = fmt.Sprintf("at most %d in one (%s, of %d)", d.Most, d.Largest, d.Count)
+	}
+	return Reason{Code: Fragmented, Message: fmt.Sprintf("%s of %s %s each asked in one %s; the machines of %s have room for %d, %s%s%s",
+		Pods(m.Pods), Amount(m.Resource, m.PerPod), m.Resource, d.Level, m.Flavor, d.Room, where, m.promised(), m.missing())}
+}
+
 // InLine is that a Job before it in a strict queue does not fit.
 func InLine(queue, head string) Reason {
 	return Reason{Code: BehindOthers, Message: fmt.Sprintf("%s is strict about order, and %s is before it and does not fit yet", queue, head)}

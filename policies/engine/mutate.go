@@ -64,7 +64,8 @@ func checkMutation(name string, m policies.Mutation) []fieldProblem {
 		v.labelValues(path, m.Labels)
 		v.bounded(path, m.Labels)
 	case "annotations":
-		v.writable(path, m.Annotations)
+		v.writable(path, without(m.Annotations, policies.MutatesOwn))
+		v.ownAnnotations(path, m.Annotations)
 		v.bounded(path, m.Annotations)
 	case "nodeSelector":
 		v.keys(path, m.NodeSelector)
@@ -121,6 +122,21 @@ func (v *validator) writable(path fieldPath, texts map[string]string) {
 			v.fail(path.with(key), "a key of your own", "%s", why)
 		}
 	}
+}
+
+// ownAnnotations: their values are node labels, or empty.
+func (v *validator) ownAnnotations(path fieldPath, texts map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if level := texts[key]; level != "" && policies.MutatesOwn(key) {
+			v.syntax(path.with(key), "node label", level, validation.IsQualifiedName(level))
+		}
+	}
+}
+
+func without(texts map[string]string, drop func(key string) bool) map[string]string {
+	kept := maps.Clone(texts)
+	maps.DeleteFunc(kept, func(key, _ string) bool { return drop(key) })
+	return kept
 }
 
 func (v *validator) keys(path fieldPath, texts map[string]string) {

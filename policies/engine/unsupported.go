@@ -19,7 +19,6 @@ func (v *validator) unsupported() {
 	for _, name := range slices.Sorted(maps.Keys(v.catalog.Flavors)) {
 		f, path := v.catalog.Flavors[name], fieldPath{"flavors", name}
 		v.notYet(said, f.Placement == policies.PlacementExact, path.with("placement"), "the scheduler chooses the nodes")
-		v.notYet(said, len(f.Topology) > 0, path.with("topology"), "pods may be anywhere on the flavor's nodes")
 	}
 	v.unsupportedUnits()
 	v.unsupportedKinds()

@@ -101,7 +101,7 @@ func (w *world) guards(t *testing.T) {
 		{"the template's queue cannot be another's", queued, w.alice, `{"spec":{"template":{"metadata":{"labels":{"holdshort.dev/queue":"z"}}}}}`, "in the pod template"},
 		{"a reason to bypass in the template would be one on its pods", queued, w.alice, `{"spec":{"template":{"metadata":{"annotations":{"holdshort.dev/bypass":"please"}}}}}`, "in the pod template"},
 		{"the template may name the Job's own queue", queued, w.alice, `{"spec":{"template":{"metadata":{"labels":{"holdshort.dev/queue":"q"}}}}}`, ""},
-		{"what is the user's is the user's", queued, w.alice, `{"metadata":{"labels":{"holdshort.dev/priority":"urgent","app":"x"},"annotations":{"holdshort.dev/hold":"true","holdshort.dev/min-parallelism":"1","holdshort.dev/max-runtime-seconds":"60","x":"z"}}}`, ""},
+		{"what is the user's is the user's", queued, w.alice, `{"metadata":{"labels":{"holdshort.dev/priority":"urgent","app":"x"},"annotations":{"holdshort.dev/hold":"true","holdshort.dev/min-parallelism":"1","holdshort.dev/max-runtime-seconds":"60","holdshort.dev/required-topology":"rack","x":"z"}}}`, ""},
 		{"a queued Job may grow", queued, w.alice, `{"spec":{"parallelism":5}}`, ""},
 
 		{"a running Job may not grow", admitted, w.alice, `{"spec":{"parallelism":2}}`, "does not grow to 2"},

@@ -26,7 +26,7 @@ func (w *world) mutating(t *testing.T) {
 		got := w.create(t, w.alice, job)
 		compareKeys(t, got, keys{
 			Labels:      map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/priority": "urgent", "holdshort.dev/state": "queued", "app": "x"},
-			Annotations: map[string]string{"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "other": "kept"},
+			Annotations: map[string]string{"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "holdshort.dev/required-topology": "rack", "holdshort.dev/preferred-topology": "", "other": "kept"},
 			PodLabels:   map[string]string{"app": "x"},
 			PodNotes:    map[string]string{"other": "kept"},
 			Suspended:   true,
@@ -57,7 +57,7 @@ func (w *world) mutating(t *testing.T) {
 		}
 		compareKeys(t, w.get(t, job.Name), keys{
 			Labels:      map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/priority": "urgent", "app": "x"},
-			Annotations: map[string]string{"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "other": "kept"},
+			Annotations: map[string]string{"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "holdshort.dev/required-topology": "rack", "holdshort.dev/preferred-topology": "", "other": "kept"},
 			PodLabels:   map[string]string{"app": "x"},
 			PodNotes:    map[string]string{"other": "kept"},
 			Suspended:   true,
@@ -118,7 +118,7 @@ func forged(name string) *batchv1.Job {
 	}
 	job.Annotations = map[string]string{
 		"holdshort.dev/arrival": "1", "holdshort.dev/user": "root", "holdshort.dev/reservation": "{}",
-		"holdshort.dev/bypass": "because", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "other": "kept",
+		"holdshort.dev/bypass": "because", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "holdshort.dev/required-topology": "rack", "holdshort.dev/preferred-topology": "", "other": "kept",
 	}
 	job.Spec.Template.Labels = map[string]string{"holdshort.dev/queue": "z", "app": "x"}
 	job.Spec.Template.Annotations = map[string]string{"holdshort.dev/flavors": "{}", "other": "kept"}

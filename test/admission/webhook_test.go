@@ -150,7 +150,7 @@ func TestTheWebhookAloneOnAnOlderServer(t *testing.T) {
 		compareKeys(t, got, keys{
 			Labels: map[string]string{"holdshort.dev/queue": "q", "holdshort.dev/priority": "urgent", "holdshort.dev/state": "queued", "app": "x"},
 			Annotations: map[string]string{
-				"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60",
+				"holdshort.dev/user": "alice", "holdshort.dev/hold": "true", "holdshort.dev/min-parallelism": "1", "holdshort.dev/max-runtime-seconds": "60", "holdshort.dev/required-topology": "rack", "holdshort.dev/preferred-topology": "",
 				"holdshort.dev/arrival": arrival, "other": "kept",
 			},
 			PodLabels: map[string]string{"app": "x"},

@@ -11,11 +11,11 @@ import (
 	"github.com/holdshort/holdshort/test/stories"
 )
 
-// sharedPolicy says more than is enforced: the machines have zones. Its queue may
+// sharedPolicy says more than is enforced: the nodes are to be chosen exactly. Its queue may
 // borrow what the cohort has of its own.
 const sharedPolicy = `holdshort:
   config:
-    flavors: {gpu: {topology: [topology.kubernetes.io/zone]}}
+    flavors: {gpu: {placement: exact}}
     cohorts: {ai: {quota: {gpu: {nvidia.com/gpu: 100}}}}
     queues:
       shared: {cohort: ai, namespaces: {all: true}, flavors: [gpu], quota: {gpu: {nvidia.com/gpu: {nominal: 4, borrowingLimit: 3}}}}
@@ -26,7 +26,7 @@ const sharedPolicy = `holdshort:
 func TestWhatIsNotEnforcedIsTakenAndSaid(t *testing.T) {
 	ctx, s := scene(t, "shared", sharedPolicy)
 	must(t, stories.Eventually(ctx, 10*time.Second, "the status warns", func(ctx context.Context) (bool, string) {
-		ok, got := rolloutSays(ctx, s.Env, "{.status.active.warnings}", "flavors.gpu.topology: not enforced by this version")
+		ok, got := rolloutSays(ctx, s.Env, "{.status.active.warnings}", "flavors.gpu.placement: not enforced by this version")
 		return ok && !strings.Contains(got, "cohort"), got
 	}))
 	for name, pods := range map[string]int{"own": 4, "borrows": 3} {

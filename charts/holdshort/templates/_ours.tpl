@@ -63,6 +63,11 @@ that somebody would believe.
 .filter(k, k in {{ . }}))
 {{- end -}}
 
+{{/* CEL: annotations of the project that a user sets on a Job; tools that copy them to the pods do. */}}
+{{- define "holdshort.cel.userAnnotations" -}}
+'holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/max-runtime-seconds', 'holdshort.dev/required-topology', 'holdshort.dev/preferred-topology'
+{{- end -}}
+
 {{/*
 CEL: of what a Job has more than a Job in a queue may. The argument is what makes
 that count on an update, apart from more of it than before; empty: it is created.
@@ -156,7 +161,7 @@ does not take a record's word for what mutate cannot have changed.
 {{ $labels }}.filter(k, !(k in ['holdshort.dev/queue', 'holdshort.dev/priority'])
     {{ index . 0 }}
 ).map(k, 'label ' + k)
-+ {{ $annotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/max-runtime-seconds'])
++ {{ $annotations }}.filter(k, !(k in [{{ include "holdshort.cel.userAnnotations" . }}])
     && !(k == 'holdshort.dev/mutated' && {{ index . 2 }})
     && !(k == 'holdshort.dev/user' && variables.annotations[k] == request.userInfo.username)
     {{ index . 1 }}
@@ -164,7 +169,7 @@ does not take a record's word for what mutate cannot have changed.
 + {{ $podLabels }}.filter(k, k != 'holdshort.dev/priority'
     && !(k == 'holdshort.dev/queue' && variables.podLabels[k] == variables.queue)
 ).map(k, 'label ' + k + ' of the pod template')
-+ {{ $podAnnotations }}.filter(k, !(k in ['holdshort.dev/hold', 'holdshort.dev/min-parallelism', 'holdshort.dev/max-runtime-seconds'])
++ {{ $podAnnotations }}.filter(k, !(k in [{{ include "holdshort.cel.userAnnotations" . }}])
 ).map(k, 'annotation ' + k + ' of the pod template')
 {{- end -}}
 

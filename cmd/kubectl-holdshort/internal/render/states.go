@@ -88,6 +88,9 @@ func (t Text) admitted(x report.JobExplanation) []line {
 			a.Since.UTC().Format("2006-01-02 15:04:05Z"), age(t.Now, a.Since))})
 		for _, set := range a.Flavors {
 			lines = append(lines, line{"Flavors", flavorText(set)})
+			if set.Domains != nil {
+				lines = append(lines, line{"Domain", set.Domains.String()})
+			}
 		}
 		if len(a.Plan) > 0 {
 			lines = append(lines, line{"Nodes", planText(a.Plan)})

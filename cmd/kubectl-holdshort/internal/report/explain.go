@@ -167,7 +167,7 @@ func admission(r *demand.Reservation) *Admission {
 	a := &Admission{Since: time.Unix(0, r.Time).UTC(), Revision: r.Revision}
 	for _, set := range r.PodSets {
 		a.Flavors = append(a.Flavors, AdmittedFlavors{
-			PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Flavors: set.Flavors,
+			PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Flavors: set.Flavors, Domains: set.Domains,
 		})
 	}
 	for node, pods := range r.Plan {

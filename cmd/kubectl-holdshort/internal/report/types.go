@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 )
@@ -242,6 +243,8 @@ type AdmittedFlavors struct {
 	Pods     int64             `json:"pods"`
 	Requests resource.List     `json:"requests"`
 	Flavors  map[string]string `json:"flavors"` // resource → flavor
+	// Domains of the topology that were chosen, if the Job asks to be in one.
+	Domains *demand.Domains `json:"domains,omitempty"`
 }
 
 // PlannedNode is how many pods were planned for a node.
