@@ -17,6 +17,9 @@ import (
 type DRA struct {
 	Claims bool // slices, claims, their templates, and classes
 	Rules  bool // DeviceTaintRules
+	// Implied: containers may ask for devices of any class, by a name that is made of
+	// the class's.
+	Implied bool
 }
 
 // devices is what the loop knows of claims and of what they ask for.
@@ -26,6 +29,7 @@ type devices struct {
 	claims    map[types.NamespacedName]*resourceapi.ResourceClaim
 	classes   map[string]*resourceapi.DeviceClass
 
+	extended map[string]extended           // by resource
 	rows     map[types.UID]string          // that a Job or pod is counted in
 	counted  map[string]map[types.UID]bool // the same, by row
 	problems map[string]string             // of rows, as Jobs were read by them
@@ -49,6 +53,7 @@ func newDevices() devices {
 		templates: map[types.NamespacedName]*resourceapi.ResourceClaimTemplate{},
 		claims:    map[types.NamespacedName]*resourceapi.ResourceClaim{},
 		classes:   map[string]*resourceapi.DeviceClass{},
+		extended:  map[string]extended{},
 		rows:      map[types.UID]string{}, counted: map[string]map[types.UID]bool{}, problems: map[string]string{},
 		readers: map[types.UID][]types.NamespacedName{}, named: map[types.NamespacedName]map[types.UID]bool{},
 		all: map[types.UID]bool{}, pods: map[types.UID]*podSeen{}, again: map[types.UID]bool{},
@@ -163,7 +168,9 @@ func (d *devices) lookup(reader types.UID) *intake.Claims {
 			}
 			return claim
 		},
-		Class: func(name string) *resourceapi.DeviceClass { return d.classes[name] },
+		Class:    func(name string) *resourceapi.DeviceClass { return d.classes[name] },
+		Extended: func(name string) *resourceapi.DeviceClass { return d.classes[d.extended[name].class] },
+		Name:     dra.Row,
 		Most: func(kind *resourceapi.DeviceSubRequest) int64 {
 			d.all[reader] = true
 			return d.state.Most(kind)
@@ -249,7 +256,7 @@ func (d *devices) ofJob(job *batchv1.Job) intake.Claimed {
 
 // ofPod reads the claims of a pod.
 func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod) {
-	if len(pod.Spec.ResourceClaims) == 0 {
+	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
 		return
 	}
 	if d.pods[pod.UID] == nil {
@@ -258,7 +265,7 @@ func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod) {
 	d.pods[pod.UID].raw = pod
 	d.reads(pod.UID, pod.Namespace, pod.Spec.ResourceClaims)
 	specs := d.lookup(pod.UID).OfPod(seen, pod)
-	if seen.Place.Devices == nil {
+	if seen.Place.Devices == nil || seen.Node != "" {
 		d.dropRow(pod.UID)
 	}
 	if seen.Node != "" {

@@ -121,8 +121,8 @@ func TestWhatIsMissingOfClaimsWakesWhoWaitsForIt(t *testing.T) {
 	b.job("by-template", "{name: c, resourceClaimTemplateName: late}")
 	b.job("by-name", "{name: c, resourceClaimName: late}")
 	b.job("by-class", "{name: c, resourceClaimTemplateName: odd}")
+	b.says("by-class", "BadRequest", "ResourceClaimTemplate odd not found in namespace a")
 	b.template("odd", "{requests: [{name: r, exactly: {deviceClassName: late, allocationMode: ExactCount, count: 1}}]}")
-	b.step()
 	b.says("by-template", "BadRequest", "ResourceClaimTemplate late not found in namespace a")
 	b.says("by-name", "BadRequest", "ResourceClaim late not found in namespace a")
 	b.says("by-class", "BadRequest", "DeviceClass late not found")
@@ -235,4 +235,64 @@ func TestWhereTheServerHasNoClaimsNobodyStartsByOne(t *testing.T) {
 	b.job("waits", byOne)
 	b.step()
 	b.says("waits", "BadRequest", "does not serve resource.k8s.io/v1")
+}
+
+// Containers ask for nvidia.com/gpu, and the node gives its devices for that.
+func TestExtendedResourcesAreGivenOutOfDevices(t *testing.T) {
+	b := newClaimBench(t, 2)
+	b.create("three", 3)
+	b.create("two", 2)
+	b.says("three", "NeverFits")
+	b.wantAdmitted(map[string]bool{"two": true})
+	one, _ := b.get("two")
+	for i := range 2 {
+		pod := parsed[corev1.Pod](t, fmt.Sprintf(`
+metadata: {name: p%[1]d, namespace: a, uid: uid-p%[1]d}
+spec: {nodeName: n1, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1}}}]}
+status:
+  startTime: "2026-01-01T00:00:00Z"
+  extendedResourceClaimStatus: {resourceClaimName: x%[1]d, requestMappings: [{containerName: main, resourceName: nvidia.com/gpu, requestName: r}]}`, i))
+		controller := true
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "two", UID: one.UID, Controller: &controller}}
+		pod.Labels = map[string]string{batchv1.ControllerUidLabel: string(one.UID)}
+		b.markPod(pod, false)
+		b.step() // its claim is not seen yet
+		b.claim(fmt.Sprintf("x%d", i), fmt.Sprintf("uid-p%d", i), i).Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{UID: pod.UID}}
+	}
+	b.create("one", 1)
+	b.says("one", "WaitingForMachines", "0 free on the machines of gpu")
+	if got := b.usage(); got != 2 {
+		t.Errorf("%d cards are charged, want 2", got)
+	}
+	b.slice(3)
+	b.step()
+	b.wantAdmitted(map[string]bool{"one": true})
+}
+
+func TestTheNewestClassGivesDevicesForAResource(t *testing.T) {
+	r := "nvidia.com/gpu"
+	class := func(name string, second int64) *resourceapi.DeviceClass {
+		return &resourceapi.DeviceClass{
+			ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)},
+			Spec:       resourceapi.DeviceClassSpec{ExtendedResourceName: &r},
+		}
+	}
+	for _, c := range []struct {
+		classes []*resourceapi.DeviceClass
+		want    string
+	}{
+		{[]*resourceapi.DeviceClass{class("b", 1), class("a", 1)}, "a"},
+		{[]*resourceapi.DeviceClass{class("b", 2), class("a", 1)}, "b"},
+	} {
+		classes := map[string]*resourceapi.DeviceClass{}
+		for _, one := range c.classes {
+			classes[one.Name] = one
+		}
+		if got := extendedBy(classes, true)[r]; got != c.want {
+			t.Errorf("class %s gives %s, want %s", got, r, c.want)
+		}
+		if got := extendedBy(classes, true)["deviceclass.resource.kubernetes.io/b"]; got != "b" {
+			t.Errorf("the name made of class b means %q", got)
+		}
+	}
 }

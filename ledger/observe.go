@@ -43,6 +43,7 @@ type tracked struct {
 	waits      reason.Code // the reason of the last plan
 	waitsSince time.Time
 	toldOf     string // the queue that the reason on it is about; empty: not known
+	reworded   bool   // what is on it names something that is there by now
 
 	refusals int       // in a row, by the API server
 	notTill  time.Time // not admitted before, after a refusal
@@ -86,6 +87,9 @@ func (l *Loop) observe(b batch) {
 		}
 	}
 	l.devices.observe(b.devices)
+	if len(b.devices.classes) > 0 {
+		l.extend()
+	}
 	for uid, change := range b.pods {
 		l.observePod(uid, change, b.jobs)
 	}
@@ -188,7 +192,9 @@ func (l *Loop) readJob(t *tracked) {
 
 // take makes the plain value of a Job, as it is or as mutate wants it, and books it.
 func (l *Loop) take(t *tracked, job *batchv1.Job, mutated *demand.Mutated) {
+	was := t.job
 	t.wants, t.job = job, intake.Job(job, l.env(t))
+	l.reword(t, was)
 	t.job.Mutated = mutated
 	l.book.SetJob(t.job)
 }

@@ -112,13 +112,14 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 	}
 	w, _ := l.planner.Why(uid)
 	label := effect.StateOf(w.Reason.Code)
-	if says(t.job, &w, label) && (t.toldOf == "" || t.toldOf == w.Queue) {
+	if !t.reworded && says(t.job, &w, label) && (t.toldOf == "" || t.toldOf == w.Queue) {
 		t.toldOf = w.Queue
 		return 0, true
 	}
 	if l.talk.full() || !l.may(now, l.talk.explain) {
 		return time.Second / explainPerSecond, false
 	}
+	t.reworded = false
 	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
 	if nodes := l.planner.Nodes(uid); len(nodes) > 0 {
 		e.Nodes = &demand.Nodes{UID: t.job.UID, Time: now.UnixNano(), Flavors: nodes}
@@ -127,6 +128,19 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 	})
 	return auditEvery, true // until the Job says so
+}
+
+// reword has a Job told again, by the same code, when something else can't be counted of
+// it than before: what was named may be there by now.
+func (l *Loop) reword(t *tracked, was *demand.Job) {
+	if was == nil || was.Problem == nil || t.job.Problem == nil || was.Problem.Message == t.job.Problem.Message {
+		return
+	}
+	t.reworded = true
+	if uid := t.job.UID; !l.telling[uid] {
+		l.telling[uid] = true
+		l.toTell = append(l.toTell, uid)
+	}
 }
 
 // says tells whether all that is to be said stands on the Job already.

@@ -45,9 +45,11 @@ func (b *Book) keepAway(p *pod, from string) {
 	b.count(p, -1)
 	defer b.count(p, 1)
 	if p.shape == nil {
-		old := p.holds
-		p.holds = b.nodes.Holding(b.list(old), resource.List{from: 1})
-		b.nodes.Drop(old)
+		for _, v := range []**fit.Vector{&p.holds, &p.gives} {
+			old := *v
+			*v = b.nodes.Holding(b.list(old), resource.List{from: 1})
+			b.nodes.Drop(old)
+		}
 		return
 	}
 	place := p.shape.Place()

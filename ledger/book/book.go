@@ -77,6 +77,9 @@ func (b *Book) SetDevices(d supply.Devices) { b.nodes.SetDevices(d) }
 // SetCosts brings in what these rows can cost each other.
 func (b *Book) SetCosts(costs []supply.Cost) { b.nodes.SetCosts(costs) }
 
+// SetExtended brings in which resources nodes without a plugin give out of such a row.
+func (b *Book) SetExtended(rows map[string]string) { b.nodes.SetExtended(rows) }
+
 // DeleteNode takes a node away; pods bound there stay charged while they exist.
 func (b *Book) DeleteNode(name string) { b.nodes.DeleteNode(name) }
 

@@ -306,9 +306,9 @@ func (e *Entry) Subject() *demand.Job {
 }
 
 // EachBound calls f for every pod that is on a node, in no order.
-func (e *Entry) EachBound(f func(node string, holds *fit.Vector)) {
+func (e *Entry) EachBound(f func(node string, gives *fit.Vector)) {
 	for p := range e.bound {
-		f(p.node, p.holds)
+		f(p.node, p.gives)
 	}
 }
 

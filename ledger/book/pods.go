@@ -16,6 +16,7 @@ type pod struct {
 	entry *Entry      // of its Job; nil if nobody is charged for it
 	req   *fit.Vector // what it is charged for
 	holds *fit.Vector // what its node has less
+	gives *fit.Vector // what its node has more once it is gone: devices of claims, too
 	tag   *tag
 	node  string
 	shape *fit.Shape // where it may land; nil once it is bound
@@ -109,8 +110,9 @@ func (b *Book) left(e *Entry) {
 // read makes the facts of a pod; discard gives back what they refer to.
 func (b *Book) read(p *supply.Pod) pod {
 	place := b.placed(who{namespace: p.Namespace, labels: p.Labels}, p.Place)
+	holds := place.OnNode(p.Requests)
 	facts := pod{
-		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(place.OnNode(p.Requests), place.Once), node: p.Node,
+		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(holds, place.Once), gives: b.nodes.Holding(joined(holds, place.Devices), place.Once), node: p.Node,
 		deleting: p.Deleting, deletingSince: p.DeletingSince, since: p.BoundSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
@@ -137,9 +139,20 @@ func (b *Book) read(p *supply.Pod) pod {
 	return facts
 }
 
+func joined(a, c resource.List) resource.List {
+	if len(c) == 0 {
+		return a
+	}
+	all := make(resource.List, len(a)+len(c))
+	all.AddTo(a, 1)
+	all.AddTo(c, 1)
+	return all
+}
+
 func (b *Book) discard(p *pod) {
 	b.nodes.Drop(p.req)
 	b.nodes.Drop(p.holds)
+	b.nodes.Drop(p.gives)
 	if p.shape != nil {
 		b.nodes.Let(p.shape)
 	}

@@ -30,7 +30,7 @@ func (n *Nodes) SetDevices(d supply.Devices) {
 		changed = changed || n.alloc[k] != total
 		n.alloc[k], n.whole[k], n.held[k] = total, total, max(0, total-free)
 	}
-	if n.rows[i].devices = len(d.Rows) > 0; changed {
+	if n.rows[i].devices = len(d.Rows) > 0; n.lend(i) || changed {
 		n.changes++
 	}
 	n.touch(i)
@@ -39,11 +39,8 @@ func (n *Nodes) SetDevices(d supply.Devices) {
 
 // SetCosts brings in what a unit of one row of devices can cost another.
 func (n *Nodes) SetCosts(costs []supply.Cost) {
-	n.costs = map[int32][]amount{}
-	for _, c := range costs {
-		of := n.resource(c.Of)
-		n.costs[of] = append(n.costs[of], amount{n.resource(c.From), c.Units})
-	}
+	n.told = costs
+	n.price()
 	n.changes++ // what others leave is less or more than it was
 }
 
@@ -51,7 +48,7 @@ func (n *Nodes) SetCosts(costs []supply.Cost) {
 // for, and what that costs where it means the same devices.
 func (s *Shape) takes(res int32) int64 {
 	all := s.amount(res)
-	if !s.nodes.forClaims[res] {
+	if !s.nodes.costly[res] {
 		return all
 	}
 	for _, a := range s.req {

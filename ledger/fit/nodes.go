@@ -21,7 +21,11 @@ type Nodes struct {
 	index     map[string]int32 // of resources
 	onces     int              // of these, things that a node has once
 	forClaims []bool           // by index: not read from the node, see SetDevices
+	told      []supply.Cost
+	rowOfName map[string]string // see SetExtended
+	extended  map[int32]int32   // the same, by index
 	costs     map[int32][]amount
+	costly    map[int32]bool // cost others of something
 	rows      []row
 	byName    map[string]int32
 	spare     []int32 // rows that can be used again
@@ -49,6 +53,7 @@ type row struct {
 	of uint64
 	// devices tells that SetDevices gave it some.
 	devices bool
+	lent    map[int32]int64 // of what is held: by those who hold the row it is given out of
 	// class changes with everything that decides which pods may run here.
 	class uint32
 }
@@ -88,14 +93,14 @@ func (n *Nodes) SetNode(node *supply.Node) {
 	}
 	have, whole := n.alloc[int(i)*n.stride:], n.whole[int(i)*n.stride:]
 	for res, name := range n.resources {
-		if n.forClaims[res] {
+		if _, lent := n.extended[int32(res)]; lent || n.forClaims[res] {
 			continue
 		}
 		now, atBest := gives(node, name)
 		changed = changed || have[res] != now || whole[res] != atBest
 		have[res], whole[res] = now, atBest
 	}
-	if changed { // a heartbeat costs nothing
+	if n.lend(i) || changed { // a heartbeat costs nothing
 		n.changes++
 		n.resize(r.of)
 		n.touch(i)
@@ -118,6 +123,7 @@ func (n *Nodes) DeleteNode(name string) {
 			n.alloc[int(i)*n.stride+res], n.whole[int(i)*n.stride+res] = 0, 0
 		}
 	}
+	n.lend(i)
 	n.changes++
 	n.touch(i)
 	n.release(i)
@@ -149,7 +155,7 @@ func (n *Nodes) Held() map[string]map[string]int64 {
 	for i, r := range n.rows {
 		amounts := map[string]int64{}
 		for res, name := range n.resources {
-			if v := n.held[i*n.stride+res]; v != 0 && !n.forClaims[res] {
+			if v := n.held[i*n.stride+res] - r.lent[int32(res)]; v != 0 && !n.forClaims[res] {
 				amounts[name] = v
 			}
 		}

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -31,11 +32,16 @@ type Claims struct {
 	Template func(namespace, name string) *resourceapi.ResourceClaimTemplate
 	Claim    func(namespace, name string) *resourceapi.ResourceClaim
 	Class    func(name string) *resourceapi.DeviceClass
+	// Extended is the class of which a node gives devices to containers that ask for a
+	// resource, if it has no device plugin for that.
+	Extended func(name string) *resourceapi.DeviceClass
 	// Most is how many devices of a kind the node has that has most of them; nil: nobody knows.
 	Most func(kind *resourceapi.DeviceSubRequest) int64
 	// Row is what devices for these claims are counted in, how many units of it one pod
 	// takes, and why it is of no use if it is; nil: they are only charged.
 	Row func(specs []resourceapi.ResourceClaimSpec) (name string, units int64, problem string)
+	// Name is the same of a pod that has its devices, which nobody has to count for it.
+	Name func(specs []resourceapi.ResourceClaimSpec) (name string, units int64)
 }
 
 // OfJob is what the claims of a Job's pods come to.
@@ -53,7 +59,7 @@ func (c *Claims) OfJob(job *batchv1.Job) Claimed {
 			r.problem(reason.UncountableClaim(one.Name, "it names neither a ResourceClaim nor a template of one"))
 		}
 	}
-	r.row(claims)
+	r.row()
 	return r.Claimed
 }
 
@@ -73,26 +79,71 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 			all = append(all, claim.Spec)
 			if one.ResourceClaimName == nil {
 				r.charge(one.Name, &claim.Spec)
+				r.own = append(r.own, claim.Spec)
 			}
-			r.wants(claim)
+			r.wants(one.Name, claim)
 		case one.ResourceClaimTemplateName != nil:
 			if template := c.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
 				all = append(all, template.Spec.Spec)
 				r.charge(one.Name, &template.Spec.Spec)
-				r.specs = append(r.specs, template.Spec.Spec)
+				r.own = append(r.own, template.Spec.Spec)
+				r.want(one.Name, template.Spec.Spec)
 			}
 		}
 	}
+	given := c.extended(to, pod, &all)
 	for name, n := range r.Charged {
 		to.Requests[name] = amounts.Add(to.Requests[name], n)
 	}
 	to.Place.Claimed = r.Charged
+	if len(given) > 0 {
+		to.Place.Claimed = given.Times(1)
+		to.Place.Claimed.AddTo(r.Charged, 1)
+	}
 	if to.Node == "" {
-		r.row(pod.Spec.ResourceClaims)
-		to.Place.Devices = r.Devices
+		r.row()
 		to.Place.Affinity = both(to.Place.Affinity, r.Nodes)
+	} else if r.Name != nil && len(r.own) > 0 {
+		name, units := r.Name(r.own)
+		r.Devices = amounts.List{name: units}
+	}
+	if to.Place.Devices = r.Devices; to.Node != "" && len(given) > 0 {
+		to.Place.Devices = given
+		to.Place.Devices.AddTo(r.Devices, 1)
 	}
 	return all
+}
+
+// extended is what a pod was given of extended resources by a claim that the scheduler
+// made for it, which is added to its claims.
+func (c *Claims) extended(to *supply.Pod, pod *corev1.Pod, all *[]resourceapi.ResourceClaimSpec) amounts.List {
+	made := pod.Status.ExtendedResourceClaimStatus
+	if made == nil {
+		return nil
+	}
+	given := amounts.List{}
+	for _, m := range made.RequestMappings {
+		if n := to.Requests[m.ResourceName]; n > 0 {
+			given[m.ResourceName] = n
+		}
+	}
+	if claim := c.Claim(pod.Namespace, made.ResourceClaimName); claim != nil {
+		*all = append(*all, claim.Spec)
+		return given
+	}
+	var spec resourceapi.ResourceClaimSpec // as long as it is not seen
+	for _, name := range given.Names() {
+		if class := c.Extended(name); class != nil {
+			spec.Devices.Requests = append(spec.Devices.Requests, resourceapi.DeviceRequest{
+				Name:    fmt.Sprintf("container-%d", len(spec.Devices.Requests)),
+				Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: class.Name, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: given[name]},
+			})
+		}
+	}
+	if len(spec.Devices.Requests) > 0 {
+		*all = append(*all, spec)
+	}
+	return given
 }
 
 // ClaimName is the claim that a pod has by one of its names for them; empty if it is
@@ -115,6 +166,15 @@ type reading struct {
 	Claimed
 	namespace string
 	specs     []resourceapi.ResourceClaimSpec // of what is not allocated yet
+	first     string                          // the name of the first of these
+	own       []resourceapi.ResourceClaimSpec // that go with the pod
+}
+
+func (r *reading) want(as string, spec resourceapi.ResourceClaimSpec) {
+	if len(r.specs) == 0 {
+		r.first = as
+	}
+	r.specs = append(r.specs, spec)
 }
 
 func (r *reading) problem(why reason.Reason) {
@@ -130,7 +190,7 @@ func (r *reading) fromTemplate(as, name string) {
 		return
 	}
 	r.charge(as, &template.Spec.Spec)
-	r.specs = append(r.specs, template.Spec.Spec)
+	r.want(as, template.Spec.Spec)
 }
 
 // fromClaim reads a claim that exists by itself, and may be shared. Who has its devices
@@ -151,27 +211,27 @@ func (r *reading) fromClaim(as, name string, pods int64) {
 			r.problem(reason.UncountableClaim(as, "several pods of the Job share ResourceClaim "+name+", which is not allocated yet"))
 		}
 	}
-	r.wants(claim)
+	r.wants(as, claim)
 }
 
 // wants is where the devices of a claim are, or that they have to be found.
-func (r *reading) wants(claim *resourceapi.ResourceClaim) {
+func (r *reading) wants(as string, claim *resourceapi.ResourceClaim) {
 	at := claim.Status.Allocation
 	if at == nil {
-		r.specs = append(r.specs, claim.Spec)
+		r.want(as, claim.Spec)
 	} else if at.NodeSelector != nil {
 		r.Nodes = both(r.Nodes, nodeTerms(at.NodeSelector.NodeSelectorTerms))
 	}
 }
 
-func (r *reading) row(claims []corev1.PodResourceClaim) {
+func (r *reading) row() {
 	if r.Problem != nil || len(r.specs) == 0 || r.Row == nil {
 		return
 	}
 	name, units, problem := r.Row(r.specs)
 	r.Devices = amounts.List{name: units}
 	if problem != "" {
-		r.problem(reason.UncountableClaim(claims[0].Name, problem))
+		r.problem(reason.UncountableClaim(r.first, problem))
 	}
 }
 

@@ -50,10 +50,15 @@ func TestDevicesByClaims(t *testing.T) {
 		}
 	}()
 	must(t, env.Kubelet.AddDeviceClasses(ctx, kubelet.ResourceGPU))
-	t.Run("one quota, two trainings", func(t *testing.T) {
-		ctx, s := on(t, env, "research", stories.Policy)
-		must(t, stories.OneQuota(ctx, s, stories.Training{Claims: true}))
-	})
+	for name, as := range map[string]stories.Training{
+		"one quota, two trainings":                          {Claims: true},
+		"the same, whose containers ask for nvidia.com/gpu": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := on(t, env, "research", stories.Policy)
+			must(t, stories.OneQuota(ctx, s, as))
+		})
+	}
 	for name, play := range map[string]func(*testing.T, *deviceScene){
 		"halves of a card":                  halvesOfACard,
 		"a claim of somebody else":          somebodyElsesClaim,
@@ -62,6 +67,7 @@ func TestDevicesByClaims(t *testing.T) {
 		"devices that come late":            lateDevices,
 		"what is missing is named":          missingThings,
 		"a claim that Jobs share":           sharedByJobs,
+		"cards of a plugin and of claims":   bothKinds,
 		"a manager that is killed knows it": afterAKill,
 	} {
 		t.Run(name, func(t *testing.T) { play(t, newDeviceScene(t, env)) })
@@ -92,6 +98,13 @@ func (s *deviceScene) node(name string, d kubelet.Devices) string {
 func (s *deviceScene) apply(manifests ...string) {
 	s.t.Helper()
 	_, err := s.Apply(s.ctx, strings.Join(manifests, "---\n"))
+	must(s.t, err)
+}
+
+// operate applies what only an operator may.
+func (s *deviceScene) operate(manifest string) {
+	s.t.Helper()
+	_, err := s.KubectlIn(s.ctx, cluster.Admin, manifest, "apply", "-f", "-")
 	must(s.t, err)
 }
 
@@ -212,7 +225,8 @@ func (s *deviceScene) claim(name string) *resourceapi.ResourceClaim {
 // A taint of a device, by rule, keeps Jobs away until it is gone.
 func taintedDevice(t *testing.T, s *deviceScene) {
 	node := s.node("one", kubelet.Devices{Cards: 1})
-	s.apply(template("card", kubelet.ClassGPU, 1), fmt.Sprintf(`apiVersion: resource.k8s.io/v1
+	s.apply(template("card", kubelet.ClassGPU, 1))
+	s.operate(fmt.Sprintf(`apiVersion: resource.k8s.io/v1
 kind: DeviceTaintRule
 metadata: {name: %[1]s}
 spec: {deviceSelector: {driver: gpu.nvidia.com, pool: %[1]s}, taint: {key: broken, effect: NoSchedule}}
@@ -262,7 +276,7 @@ func missingThings(t *testing.T, s *deviceScene) {
 	s.apply(template("card", class, 1), sharedClaim("common", kubelet.ClassGPU, 1))
 	must(t, s.Finished(s.ctx, "share"))
 	s.explains("train", "DeviceClass "+class+" not found")
-	s.apply(fmt.Sprintf(`apiVersion: resource.k8s.io/v1
+	s.operate(fmt.Sprintf(`apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: %s}
 spec: {selectors: [{cel: {expression: 'device.attributes["gpu.nvidia.com"].missing == 1'}}]}
@@ -311,4 +325,30 @@ func afterAKill(t *testing.T, s *deviceScene) {
 	_, err := s.Kubectl(s.ctx, "delete", "job", "runs")
 	must(t, err)
 	must(t, s.Finished(s.ctx, "waits"))
+}
+
+// Containers ask for nvidia.com/gpu where one node has a device plugin, one gives out its
+// devices, and one has both kinds, of which its plugin's count. No card is counted twice.
+func bothKinds(t *testing.T, s *deviceScene) {
+	name := func(node string) string { return s.NS + "-" + node }
+	pool := map[string]string{"pool": s.NS}
+	addNodes(t, s.ctx, s.Scene, []cluster.NodeSpec{
+		{Name: name("plugin"), GPUs: 1, Labels: pool},
+		{Name: name("claims"), Devices: kubelet.Devices{Cards: 1}, Labels: pool},
+		{Name: name("both"), GPUs: 1, Devices: kubelet.Devices{Cards: 1}, Labels: pool},
+	})
+	s.apply(job{name: "four", queue: "dra", pods: 4, gpus: 1}.yaml())
+	must(t, s.Says(s.ctx, "four", "NeverFits"))
+	s.apply(job{name: "three", queue: "dra", pods: 3, gpus: 1}.yaml())
+	must(t, s.Running(s.ctx, "three", 3))
+	s.uses("3/4 nvidia.com/gpu")
+	// What is left is the card of the third node that its plugin does not know.
+	s.apply(job{name: "one", queue: "dra", pods: 1, gpus: 1}.yaml())
+	must(t, s.Waits(s.ctx, "one", "WaitingForMachines"))
+	s.apply(template("card", kubelet.ClassGPU, 1), claims("by-claim", "1s", 1, byTemplate("card")))
+	must(t, s.Finished(s.ctx, "by-claim"))
+	must(t, s.NoPods(s.ctx, "one"))
+	_, err := s.Kubectl(s.ctx, "delete", "job", "three")
+	must(t, err)
+	must(t, s.Running(s.ctx, "one", 1))
 }

@@ -64,6 +64,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return err
 	}
+	dra.Implied = !podLevelEarly(server) // of the same version
 	if err := requireRights(ctx, live, dra); err != nil {
 		return err
 	}
