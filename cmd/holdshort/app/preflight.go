@@ -123,6 +123,17 @@ func servedDRA(mapper meta.RESTMapper) (ledger.DRA, error) {
 	return ledger.DRA{Claims: claims, Rules: rules}, err
 }
 
+// lookAround finds out what the server has of dynamic resource allocation, and whether we
+// may read it and all the rest.
+func lookAround(ctx context.Context, mapper meta.RESTMapper, c client.Client, server version.Info) (ledger.DRA, error) {
+	dra, err := servedDRA(mapper)
+	if err != nil {
+		return dra, err
+	}
+	dra.Implied = !podLevelEarly(server) // of the same version
+	return dra, requireRights(ctx, c, dra)
+}
+
 // portHint says what to do about a port that somebody else has.
 func portHint(err error) error {
 	if err == nil {

@@ -60,12 +60,8 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err != nil {
 		return fmt.Errorf("making the client: %w", err)
 	}
-	dra, err := servedDRA(mgr.GetRESTMapper())
+	dra, err := lookAround(ctx, mgr.GetRESTMapper(), live, server)
 	if err != nil {
-		return err
-	}
-	dra.Implied = !podLevelEarly(server) // of the same version
-	if err := requireRights(ctx, live, dra); err != nil {
 		return err
 	}
 	scope, err := scopeOf(c)

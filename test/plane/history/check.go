@@ -174,6 +174,18 @@ func unschedulable(pod *corev1.Pod) (string, bool) {
 	return "", false
 }
 
+// fromNode is what a pod has of what its node says is allocatable: not what the scheduler
+// gives it by a claim.
+func fromNode(pod *corev1.Pod) map[string]int64 {
+	amounts := asks(pod)
+	if given := pod.Status.ExtendedResourceClaimStatus; given != nil {
+		for _, m := range given.RequestMappings {
+			delete(amounts, m.ResourceName)
+		}
+	}
+	return amounts
+}
+
 // devices judges the binding of a pod: only what it asks for itself, so that a
 // node whose allocatable shrank is not held against a pod that needs none of it.
 func (c *checker) devices(e Event) {
@@ -184,13 +196,13 @@ func (c *checker) devices(e Event) {
 	held := map[string]int64{}
 	for _, pod := range c.world.sortedPods() {
 		if pod.Spec.NodeName == node.Name && holds(pod) {
-			for name, amount := range asks(pod) {
+			for name, amount := range fromNode(pod) {
 				held[name] += amount
 			}
 		}
 	}
 	has := count(node.Status.Allocatable)
-	takes := asks(e.Pod)
+	takes := fromNode(e.Pod)
 	for _, name := range sortedKeys(takes) {
 		if takes[name] > 0 && held[name] > has[name] {
 			c.report("devices", e, "bound to node %s, whose pods then held %d of %s, and it has %d", node.Name, held[name], name, has[name])

@@ -195,8 +195,20 @@ func judge(t *testing.T, cases []verdict) {
 	}
 }
 
+// byClaim is that the scheduler makes a claim for the pod's GPUs.
+func byClaim(p *corev1.Pod) {
+	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{
+		ResourceClaimName: "made", RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "main", ResourceName: "nvidia.com/gpu", RequestName: "r"}},
+	}
+}
+
 func TestCheck(t *testing.T) {
 	judge(t, []verdict{
+		{
+			name: "what a claim was made for is nothing that the node's plugin gives",
+			tape: new(tape).node("n", 1).pod(Added, podOf("a", 1)).pod(Added, podOf("a", 2)).
+				pod(Changed, podOf("a", 1), boundTo("n"), byClaim).pod(Changed, podOf("a", 2), boundTo("n")),
+		},
 		{
 			name: "a node may be filled to the brim and no further",
 			tape: new(tape).node("n", 1).pod(Added, podOf("a", 1)).pod(Added, podOf("a", 2)).
