@@ -44,6 +44,7 @@ type devices struct {
 // its claims are gone.
 type podSeen struct {
 	raw    *corev1.Pod
+	read   *supply.Pod
 	claims map[string]*resourceapi.ResourceClaim
 }
 
@@ -262,7 +263,7 @@ func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod) {
 	if d.pods[pod.UID] == nil {
 		d.pods[pod.UID] = &podSeen{claims: map[string]*resourceapi.ResourceClaim{}}
 	}
-	d.pods[pod.UID].raw = pod
+	d.pods[pod.UID].raw, d.pods[pod.UID].read = pod, seen
 	d.reads(pod.UID, pod.Namespace, pod.Spec.ResourceClaims)
 	specs := d.lookup(pod.UID).OfPod(seen, pod)
 	if seen.Place.Devices == nil || seen.Node != "" {

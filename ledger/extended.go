@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/holdshort/holdshort/ledger/supply"
 )
 
 // extended is the class of which nodes give devices for a resource, and the row in which
@@ -31,6 +33,19 @@ func extendedBy(classes map[string]*resourceapi.DeviceClass, implied bool) map[s
 		}
 	}
 	return by
+}
+
+// picture is what is counted of devices, and the pods that have some, for use elsewhere.
+func (d *devices) picture() (supply.Counted, map[string]*supply.Pod) {
+	counted := supply.Counted{Devices: d.state.Rows(), Costs: d.state.Told(), Extended: map[string]string{}}
+	for resource, by := range d.extended {
+		counted.Extended[resource] = by.row
+	}
+	pods := make(map[string]*supply.Pod, len(d.pods))
+	for uid, pod := range d.pods {
+		pods[string(uid)] = pod.read
+	}
+	return counted, pods
 }
 
 // extend has devices counted that nodes give for extended resources: any of a class.

@@ -13,6 +13,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/estimate"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies/engine"
 )
 
@@ -32,6 +33,8 @@ type picture struct {
 	plan    decide.Input
 	jobs    []*demand.Job
 	history *estimate.History
+	counted supply.Counted         // for claims
+	pods    map[string]*supply.Pod // those that have some, by UID
 }
 
 // estimate works out when Jobs start, beside the loop, which goes on meanwhile: it
@@ -59,8 +62,8 @@ func (l *Loop) estimateOnce(ctx context.Context) error {
 		return ctx.Err()
 	case seen = <-answer:
 	}
-	in := estimate.Input{Plan: seen.plan, Jobs: seen.jobs, History: seen.history, Each: startsEach, Lag: startsLag.Nanoseconds()}
-	if err := l.machines(ctx, &in); err != nil {
+	in := estimate.Input{Plan: seen.plan, Counted: seen.counted, Jobs: seen.jobs, History: seen.history, Each: startsEach, Lag: startsLag.Nanoseconds()}
+	if err := l.machines(ctx, &in, seen.pods); err != nil {
 		return err
 	}
 	end := time.Now().Add(startsBudget)
@@ -75,7 +78,7 @@ func (l *Loop) estimateOnce(ctx context.Context) error {
 
 // machines reads what there is of them, and of pods, from the cache: it is as old as
 // what the loop knows, or newer by a moment.
-func (l *Loop) machines(ctx context.Context, in *estimate.Input) error {
+func (l *Loop) machines(ctx context.Context, in *estimate.Input, withClaims map[string]*supply.Pod) error {
 	var nodes corev1.NodeList
 	var pods corev1.PodList
 	for _, list := range []client.ObjectList{&nodes, &pods} {
@@ -88,6 +91,9 @@ func (l *Loop) machines(ctx context.Context, in *estimate.Input) error {
 	}
 	for i := range pods.Items {
 		if pod := intake.Pod(&pods.Items[i]); pod != nil {
+			if known := withClaims[pod.UID]; known != nil {
+				pod = known
+			}
 			in.Pods = append(in.Pods, pod)
 		}
 	}
@@ -100,6 +106,7 @@ func (l *Loop) show(asked []chan<- picture, revision *engine.Revision, now time.
 		return
 	}
 	seen := picture{history: l.starts.history.Copy()}
+	seen.counted, seen.pods = l.devices.picture()
 	seen.plan = decide.Input{
 		Namespaces: maps.Clone(l.world.labels), Now: now.UnixNano(), Verdicts: map[string]decide.Outcome{},
 		Holds: map[string]decide.HoldAnswer{}, Protects: l.protects(now),

@@ -42,6 +42,9 @@ func (s *State) Costs() ([]supply.Cost, bool) {
 	return list, changed
 }
 
+// Told is the costs that were handed over last.
+func (s *State) Told() []supply.Cost { return s.costs }
+
 // pairUp finds anew which wants have the same things on a node.
 func (s *State) pairUp(n *node) {
 	if n.paired {

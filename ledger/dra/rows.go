@@ -73,6 +73,18 @@ func (s *State) tell(nodes map[*node]bool) []supply.Devices {
 	return list
 }
 
+// Rows is all that was handed over and still holds, by node.
+func (s *State) Rows() []supply.Devices {
+	var list []supply.Devices
+	for _, n := range s.nodes {
+		if len(n.told) > 0 {
+			list = append(list, supply.Devices{Node: n.name, Rows: n.told})
+		}
+	}
+	slices.SortFunc(list, func(a, b supply.Devices) int { return strings.Compare(a.Node, b.Node) })
+	return list
+}
+
 func (s *State) forget(n *node) {
 	for w := range n.found {
 		delete(w.errors, n.name)

@@ -29,6 +29,8 @@ type Input struct {
 	Jobs  []*demand.Job
 	Pods  []*supply.Pod
 	Nodes []*supply.Node
+	// Counted is what nodes have for claims.
+	Counted supply.Counted
 	// History of runs that have ended; nil: of none.
 	History *History
 	// Each is for how many Jobs of a queue there is to be an answer, those first that

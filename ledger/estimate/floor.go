@@ -18,9 +18,14 @@ const nowhere = "(elsewhere)"
 type floor struct {
 	nodes []*supply.Node // by name
 	held  map[string]resource.List
+
+	stocks   stocks
+	extended map[string]string // see supply.Counted
 }
 
-func newFloor() *floor { return &floor{held: map[string]resource.List{}} }
+func newFloor(extended map[string]string) *floor {
+	return &floor{held: map[string]resource.List{}, stocks: stocks{}, extended: extended}
+}
 
 func (f *floor) hold(node string, requests resource.List, sign int64) {
 	if f.held[node] == nil {
@@ -30,22 +35,30 @@ func (f *floor) hold(node string, requests resource.List, sign int64) {
 }
 
 func (f *floor) fits(p *supply.Pod, n *supply.Node) bool {
-	return n.Ready && n.Takes(p, f.held[n.Name])
+	if !n.Ready {
+		return false
+	}
+	there := f.on(n, p)
+	return n.Takes(there, f.held[n.Name]) && f.stocks.has(n.Name, there)
 }
 
 // place finds a node for a pod: one that it is planned for, else any.
-func (f *floor) place(p *supply.Pod, plan map[string]int64) string {
+func (f *floor) place(p *supply.Pod, plan map[string]int64) *supply.Pod {
 	for _, planned := range []bool{true, false} {
 		for _, n := range f.nodes {
 			if (!planned || plan[n.Name] > 0) && f.fits(p, n) {
-				return n.Name
+				there := f.on(n, p)
+				there.Node = n.Name
+				return there
 			}
 		}
 		if len(plan) == 0 {
-			return nowhere // not planned for machines that are known
+			break // not planned for machines that are known
 		}
 	}
-	return nowhere
+	elsewhere := *p
+	elsewhere.Node = nowhere
+	return &elsewhere
 }
 
 // pod of a play, and which set of its Job it is of.
@@ -68,6 +81,7 @@ func (p *play) begin() {
 	for _, n := range p.free.nodes {
 		p.book.SetNode(n)
 	}
+	p.stock()
 	for _, is := range p.cast {
 		p.jobs[is.UID] = &job{is: is}
 	}
@@ -96,6 +110,7 @@ func (p *play) bring(is *supply.Pod) {
 	j := p.jobs[is.JobUID]
 	if is.Node != "" {
 		p.free.hold(is.Node, is.Place.OnNode(is.Requests), 1)
+		is = p.free.on(nil, is)
 	}
 	if j == nil && !is.Deleting {
 		p.book.SetPod(is)
@@ -179,12 +194,13 @@ func (p *play) makePod(j *job, set int, open map[string]int64) {
 func (p *play) settle(one *pod, open map[string]int64) {
 	next := *one.is
 	if next.Node == "" {
-		next.Node = p.free.place(&next, open)
+		next = *p.free.place(&next, open)
 		if next.Node == nowhere {
 			next.Node = p.addFor(&next)
 		}
 		open[next.Node]--
 		p.free.hold(next.Node, next.Place.OnNode(next.Requests), 1)
+		p.deliver(next.Node, next.Place.Devices, -1)
 	}
 	next.Started, next.Ready, next.UnschedulableSince = true, true, 0
 	one.is = &next
@@ -212,6 +228,7 @@ func (p *play) empty(j *job) {
 func (p *play) remove(one *pod) {
 	if one.is.Node != "" {
 		p.free.hold(one.is.Node, one.is.Place.OnNode(one.is.Requests), -1)
+		p.deliver(one.is.Node, one.is.Place.Devices, 1)
 	}
 	p.book.DeletePod(one.is.UID)
 }

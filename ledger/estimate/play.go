@@ -57,7 +57,7 @@ type event struct {
 func (s *stage) play(late func(uid string) bool) *play {
 	p := &play{
 		stage: s, late: late, book: book.New(), planner: decide.NewPlanner(), in: s.Plan, now: s.Plan.Now,
-		jobs: map[string]*job{}, free: newFloor(), began: map[string]Start{}, first: map[string]int64{}, ground: ground{past: map[string]int{}},
+		jobs: map[string]*job{}, free: newFloor(s.Counted.Extended), began: map[string]Start{}, first: map[string]int64{}, ground: ground{past: map[string]int{}},
 	}
 	p.in.Memory, p.in.AskHold, p.in.AskProtect, p.in.Survey, p.in.Limit = nil, false, false, false, 0
 	p.in.Busy, p.in.Since = nil, p.now
