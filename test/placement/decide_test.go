@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,10 +27,17 @@ import (
 func (g *game) catalog() *policies.Catalog {
 	const plenty = 1 << 30
 	c := &policies.Catalog{Flavors: map[string]policies.Flavor{"any": {}}, Queues: map[string]policies.Queue{}}
+	quota := map[string]policies.Limit{kubelet.ResourceGPU: {Nominal: plenty}}
+	if g.Devices != nil {
+		for _, class := range g.Devices.Classes {
+			quota[intake.ChargedAs(class)] = policies.Limit{Nominal: plenty}
+		}
+		quota["example.com/"+g.ns+"-card"] = policies.Limit{Nominal: plenty}
+	}
 	for _, job := range g.Jobs {
 		c.Queues[job.Name] = policies.Queue{
 			Namespaces: policies.NamespaceRule{All: true}, Flavors: []string{"any"},
-			Quota: map[string]map[string]policies.Limit{"any": {kubelet.ResourceGPU: {Nominal: plenty}}},
+			Quota: map[string]map[string]policies.Limit{"any": quota},
 		}
 	}
 	return c
@@ -40,34 +48,38 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 	b := book.New()
 	now := time.Now().UnixNano()
 	b.Tick(now)
+	r, err := g.reader(ctx)
+	if err != nil {
+		return decide.Result{}, err
+	}
 	nodes, err := g.nodes(ctx)
 	if err != nil {
 		return decide.Result{}, err
 	}
 	for i := range nodes {
 		b.SetNode(intake.Node(&nodes[i]))
+		r.state.SetNode(nodes[i].Name, nodes[i].Labels)
 	}
 	pods, err := g.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return decide.Result{}, err
 	}
-	for i := range pods.Items {
-		if read := intake.Pod(&pods.Items[i]); read != nil {
-			b.SetPod(read)
-		}
-	}
 	jobs, err := g.client.BatchV1().Jobs(g.ns).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return decide.Result{}, err
 	}
-	verdicts := map[string]decide.Outcome{}
-	for i := range jobs.Items {
-		read := intake.Job(&jobs.Items[i], intake.Env{PriorityClass: priority})
-		if read.Problem != nil {
-			return decide.Result{}, fmt.Errorf("job %s: %s", read.Name, read.Problem.Message)
+	var verdicts map[string]decide.Outcome
+	for range 2 { // what is the matter with rows is known once they were counted
+		for i := range pods.Items {
+			if read := intake.Pod(&pods.Items[i]); read != nil {
+				r.pod(read, &pods.Items[i])
+				b.SetPod(read)
+			}
 		}
-		b.SetJob(read)
-		verdicts[read.UID] = decide.Outcome{Verdict: policies.Verdict{Queue: read.Queue}}
+		if verdicts, err = g.readJobs(b, r, jobs.Items); err != nil {
+			return decide.Result{}, err
+		}
+		r.tell(b)
 	}
 	snapshot := b.Snapshot()
 	g.rivals = 0
@@ -79,6 +91,20 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 	return decide.Plan(decide.Input{
 		Snapshot: snapshot, Catalog: g.catalog(), Revision: "r", Verdicts: verdicts, Since: now, Now: now,
 	}), nil
+}
+
+// readJobs reads the Jobs. Only claims may be such as can't be counted.
+func (g *game) readJobs(b *book.Book, r *reader, jobs []batchv1.Job) (map[string]decide.Outcome, error) {
+	verdicts := map[string]decide.Outcome{}
+	for i := range jobs {
+		read := intake.Job(&jobs[i], intake.Env{PriorityClass: priority, Claims: r.OfJob})
+		if read.Problem != nil && len(jobs[i].Spec.Template.Spec.ResourceClaims) == 0 {
+			return nil, fmt.Errorf("job %s: %s", read.Name, read.Problem.Message)
+		}
+		b.SetJob(read)
+		verdicts[read.UID] = decide.Outcome{Verdict: policies.Verdict{Queue: read.Queue}}
+	}
+	return verdicts, nil
 }
 
 // admit writes what the plan says of the Jobs that may go.
@@ -111,12 +137,7 @@ func (g *game) write(ctx context.Context, a effect.Admit) error {
 // what it said of one that it found no node for, or its node of one that it would
 // not take; empty if all are well.
 func (g *game) landed(ctx context.Context, job string) (pods []corev1.Pod, missing string, err error) {
-	var want int32
-	for _, j := range g.Jobs {
-		if j.Name == job {
-			want = *j.Spec.Parallelism
-		}
-	}
+	want := *g.job(job).Spec.Parallelism
 	err = until(ctx, "all pods of "+job+" are bound", func() (bool, error) {
 		if pods, err = g.pods(ctx, job); err != nil || len(pods) < int(want) {
 			return false, err

@@ -7,6 +7,11 @@
 // same in the end: then the scheduler must find no node for one pod at least, or
 // the ledger was stricter for a reason that classes() names.
 //
+// Some clusters have devices by dynamic resource allocation: whole cards and cards that
+// can be cut, in one pool or two, complete or not, tainted or not, beside nodes that
+// serve the same resource by a device plugin; and claims of every kind, of Jobs and of
+// pods that nobody queued.
+//
 // A cluster is its seed. On a failure both are printed; HOLDSHORT_SEED=N and
 // HOLDSHORT_CLUSTERS=1 play that one again.
 package placement

@@ -22,6 +22,7 @@ type drawn struct {
 	Nodes     []machine
 	Strangers []stranger
 	Jobs      []*batchv1.Job // in the order of their arrival
+	Devices   *devices       // nil: none but those of device plugins
 }
 
 type machine struct {
@@ -71,6 +72,10 @@ func draw(seed uint64) *drawn {
 		twin := c.Jobs[0].DeepCopy()
 		twin.Name = "twin"
 		c.Jobs = append(c.Jobs, twin)
+	}
+	// Dice of their own: what else there is of a cluster does not change by it.
+	if d := (dice{rand.New(rand.NewPCG(seed, 1))}); d.chance(60) {
+		d.drawDevices(c)
 	}
 	return c
 }

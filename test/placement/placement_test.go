@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,8 +35,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// tally is how often what was said, over all clusters.
-type tally struct{ yes, no, stricter int }
+// tally is how often what was said, over all clusters; byClaims of Jobs with claims.
+type tally struct{ yes, no, stricter, byClaims int }
 
 func TestWhoIsLetGoIsPlacedAndWhoIsNotWouldNotBe(t *testing.T) {
 	first, count := number(t, "HOLDSHORT_SEED", 1), number(t, "HOLDSHORT_CLUSTERS", clusters)
@@ -44,9 +45,9 @@ func TestWhoIsLetGoIsPlacedAndWhoIsNotWouldNotBe(t *testing.T) {
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { play(t, p, draw(seed), &sum) })
 	}
-	t.Logf("%d clusters: %d Jobs let go and placed, %d held that the scheduler would not place, %d that it would", count, sum.yes, sum.no, sum.stricter)
-	if count >= clusters && (sum.yes < int(count)/2 || sum.no < int(count)/4) {
-		t.Errorf("%d let go, %d held of %d clusters: what is drawn decides too little", sum.yes, sum.no, count)
+	t.Logf("%d clusters: %d Jobs let go and placed, %d held that the scheduler would not place, %d that it would; %d of those let go have claims", count, sum.yes, sum.no, sum.stricter, sum.byClaims)
+	if count >= clusters && (sum.yes < int(count)/2 || sum.no < int(count)/4 || sum.byClaims < int(count)/8) {
+		t.Errorf("%d let go, %d of them with claims, %d held of %d clusters: what is drawn decides too little", sum.yes, sum.byClaims, sum.no, count)
 	}
 }
 
@@ -63,9 +64,12 @@ func play(t *testing.T, p *cluster.Cluster, c *drawn, sum *tally) {
 	must(t, g.setUp(ctx))
 	last := g.letGo(t, ctx, sum)
 	for _, w := range last.Waiting {
-		i := slices.IndexFunc(g.Jobs, func(j *batchv1.Job) bool { return g.ns+"/"+j.Name == w.Key })
-		g.tryHeld(t, ctx, g.Jobs[i], w, sum)
+		g.tryHeld(t, ctx, g.job(strings.TrimPrefix(w.Key, g.ns+"/")), w, sum)
 	}
+}
+
+func (g *game) job(name string) *batchv1.Job {
+	return g.Jobs[slices.IndexFunc(g.Jobs, func(j *batchv1.Job) bool { return j.Name == name })]
 }
 
 // letGo admits whoever may go, and looks where the pods land, until nobody may.
@@ -86,6 +90,9 @@ func (g *game) letGo(t *testing.T, ctx context.Context, sum *tally) decide.Resul
 				t.Errorf("a false yes: %s was let go, but %s", name, missing)
 			}
 			sum.yes++
+			if len(g.job(name).Spec.Template.Spec.ResourceClaims) > 0 {
+				sum.byClaims++
+			}
 		}
 	}
 }
@@ -94,6 +101,8 @@ func (g *game) letGo(t *testing.T, ctx context.Context, sum *tally) decide.Resul
 // go before is bound by now.
 func (g *game) tryHeld(t *testing.T, ctx context.Context, job *batchv1.Job, w decide.Waiting, sum *tally) {
 	t.Helper()
+	before, err := g.allocated(ctx)
+	must(t, err)
 	must(t, g.suspend(ctx, job.Name, false))
 	pods, missing, err := g.landed(ctx, job.Name)
 	must(t, err)
@@ -109,5 +118,9 @@ func (g *game) tryHeld(t *testing.T, ctx context.Context, job *batchv1.Job, w de
 	must(t, until(ctx, "the pods of "+job.Name+" are gone", func() (bool, error) {
 		pods, err := g.pods(ctx, job.Name)
 		return len(pods) == 0, err
+	}))
+	must(t, until(ctx, "the devices of "+job.Name+" are free again", func() (bool, error) {
+		now, err := g.allocated(ctx)
+		return now == before, err
 	}))
 }

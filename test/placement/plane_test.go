@@ -104,6 +104,9 @@ func (g *game) setUp(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := g.create(ctx); err != nil {
+		return err
+	}
 	if err := until(ctx, "the nodes have their taints", func() (bool, error) { return g.tainted(ctx) }); err != nil {
 		return err
 	}
@@ -193,15 +196,18 @@ func (g *game) quiet(ctx context.Context) (bool, error) {
 	}
 	for i := range pods {
 		if pods[i].Spec.NodeName == "" && !unschedulable(&pods[i]) || pods[i].Spec.NodeName != "" && pods[i].Status.StartTime == nil {
-			return false, nil
+			return false, fmt.Errorf("pod %s on node %q, of which is said: %v", pods[i].Name, pods[i].Spec.NodeName, pods[i].Status.Conditions)
 		}
 	}
 	return true, nil
 }
 
+// unschedulable: the scheduler has found no node, or it has given the pod up, as for a
+// claim that it fails on.
 func unschedulable(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+			(c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulerError)
 	})
 }
 
@@ -236,6 +242,9 @@ func (g *game) tearDown(ctx context.Context) error {
 		if err := g.plane.Kubelet.RemoveNode(ctx, m.Name); err != nil {
 			return err
 		}
+	}
+	if err := g.remove(ctx); err != nil {
+		return err
 	}
 	return g.client.CoreV1().Namespaces().Delete(ctx, g.ns, metav1.DeleteOptions{})
 }
