@@ -20,7 +20,7 @@ func failed(t *testing.T) *batchv1.Job {
 	job := eightPods()
 	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "train:1"}}
 	return takenBack(t, startedWith(t, job, 8, 5), effect.Suspend{
-		Job: &demand.Job{UID: "u1"}, Reason: reason.NotPlaced(1, 120), Backoff: &demand.Backoff{UID: "u1", Count: 3, Code: "placement timeout"},
+		Job: &demand.Job{UID: "u1"}, Reason: reason.NotPlaced(1, 120, nil), Backoff: &demand.Backoff{UID: "u1", Count: 3, Code: "placement timeout"},
 	})
 }
 

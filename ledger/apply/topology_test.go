@@ -52,7 +52,7 @@ func TestADomainIsChosenAnewAfterATakeBack(t *testing.T) {
 		if diff := cmp.Diff(userJob().Spec.Template.Spec, intake.AsWritten(job).Spec.Template.Spec); diff != "" {
 			t.Errorf("as its user wrote it (-want +got):\n%s", diff)
 		}
-		patch, err = apply.SuspendPatch(job, effect.Suspend{Job: c.admit.Job, Reason: reason.NotPlaced(1, 1)})
+		patch, err = apply.SuspendPatch(job, effect.Suspend{Job: c.admit.Job, Reason: reason.NotPlaced(1, 1, nil)})
 		job = patched(t, job, patch, err)
 	}
 }

@@ -63,14 +63,14 @@ func (r *Room) Alike(s *Shape, labels map[string]string) []reason.NodeGroup {
 		at := int(i)*r.nodes.stride + int(v.res)
 		g.add(r.free[at], r.nodes.whole[at], r.nodes.whole[at]-r.nodes.alloc[at])
 	}
-	return r.nodes.told(slices.SortedFunc(maps.Values(groups), compareAlike))
+	return r.nodes.tell(slices.SortedFunc(maps.Values(groups), compareAlike))
 }
 
 func compareAlike(a, b *alike) int {
 	return cmp.Or(cmp.Compare(b.pods, a.pods), cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.first, b.first))
 }
 
-func (n *Nodes) told(groups []*alike) []reason.NodeGroup {
+func (n *Nodes) tell(groups []*alike) []reason.NodeGroup {
 	var told []reason.NodeGroup
 	for i, g := range groups {
 		if i >= groupsMax {
