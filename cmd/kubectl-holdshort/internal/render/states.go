@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdshort/holdshort/cmd/kubectl-holdshort/internal/report"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -94,6 +95,9 @@ func (t Text) admitted(x report.JobExplanation) []line {
 		}
 		if len(a.Plan) > 0 {
 			lines = append(lines, line{"Nodes", planText(a.Plan)})
+		}
+		if a.Machines > 0 && x.Pods != nil && x.Pods.Pending > 0 {
+			lines = append(lines, line{"Machines", reason.MoreMachines(a.Machines)})
 		}
 	}
 	if x.Pods != nil {

@@ -164,7 +164,7 @@ func (u *QueueUsage) askedBy(asks []Ask) int64 {
 }
 
 func admission(r *demand.Reservation) *Admission {
-	a := &Admission{Since: time.Unix(0, r.Time).UTC(), Revision: r.Revision}
+	a := &Admission{Since: time.Unix(0, r.Time).UTC(), Revision: r.Revision, Machines: r.Machines}
 	for _, set := range r.PodSets {
 		a.Flavors = append(a.Flavors, AdmittedFlavors{
 			PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Flavors: set.Flavors, Domains: set.Domains,

@@ -235,6 +235,8 @@ type Admission struct {
 	Revision string            `json:"revision"`
 	Flavors  []AdmittedFlavors `json:"flavors"`
 	Plan     []PlannedNode     `json:"plan,omitempty"` // by node name
+	// Machines is for how many it made an autoscaler be asked.
+	Machines int64 `json:"machines,omitempty"`
 }
 
 // AdmittedFlavors is what one pod set was given.
