@@ -33,6 +33,7 @@ func elasticPolicy(ns string, timeout int) string {
     queues:
       rich:
         placementTimeoutSeconds: %[2]d
+        backoff: {baseSeconds: 25}
         namespaces: {names: [%[1]s]}
         flavors: [spot, own]
         quota: {spot: {nvidia.com/gpu: 100}, own: {nvidia.com/gpu: 100}}
