@@ -44,6 +44,7 @@ type tracked struct {
 	waitsSince time.Time
 	toldOf     string // the queue that the reason on it is about; empty: not known
 	reworded   bool   // what is on it names something that is there by now
+	problem    string // what couldn't be counted of it when that was last so
 
 	refusals int       // in a row, by the API server
 	notTill  time.Time // not admitted before, after a refusal
@@ -192,9 +193,8 @@ func (l *Loop) readJob(t *tracked) {
 
 // take makes the plain value of a Job, as it is or as mutate wants it, and books it.
 func (l *Loop) take(t *tracked, job *batchv1.Job, mutated *demand.Mutated) {
-	was := t.job
 	t.wants, t.job = job, intake.Job(job, l.env(t))
-	l.reword(t, was)
+	l.reword(t)
 	t.job.Mutated = mutated
 	l.book.SetJob(t.job)
 }

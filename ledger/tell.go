@@ -131,9 +131,14 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 }
 
 // reword has a Job told again, by the same code, when something else can't be counted of
-// it than before: what was named may be there by now.
-func (l *Loop) reword(t *tracked, was *demand.Job) {
-	if was == nil || was.Problem == nil || t.job.Problem == nil || was.Problem.Message == t.job.Problem.Message {
+// it than what was last said: what was named may be there by now. In between it may have
+// been countable, for as long as nobody had looked at its devices.
+func (l *Loop) reword(t *tracked) {
+	if t.job.Problem == nil || t.job.Problem.Message == t.problem {
+		return
+	}
+	first := t.problem == ""
+	if t.problem = t.job.Problem.Message; first {
 		return
 	}
 	t.reworded = true

@@ -276,11 +276,19 @@ func missingThings(t *testing.T, s *deviceScene) {
 	s.apply(template("card", class, 1), sharedClaim("common", kubelet.ClassGPU, 1))
 	must(t, s.Finished(s.ctx, "share"))
 	s.explains("train", "DeviceClass "+class+" not found")
-	s.operate(fmt.Sprintf(`apiVersion: resource.k8s.io/v1
+	// Then there is one that the scheduler can make nothing of, and then a good one, of
+	// which no quota knows.
+	const withClass = `apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: %s}
-spec: {selectors: [{cel: {expression: 'device.attributes["gpu.nvidia.com"].missing == 1'}}]}
-`, class))
+spec: {selectors: [{cel: {expression: '%s'}}]}
+`
+	s.operate(fmt.Sprintf(withClass, class, `device.attributes["gpu.nvidia.com"].missing == 1`))
+	must(t, s.Eventually(s.ctx, "train is told of the expression", func(ctx context.Context) (bool, string) {
+		out, err := s.Explain(ctx, "train")
+		return err == nil && strings.Contains(out, "no such key: missing"), out
+	}))
+	s.operate(fmt.Sprintf(withClass, class, `device.driver == "gpu.nvidia.com"`))
 	must(t, s.Says(s.ctx, "train", "UnknownResource"))
 	s.explains("train", "deviceclass.resource.kubernetes.io/"+class)
 	must(t, s.NoPods(s.ctx, "train"))

@@ -94,6 +94,8 @@ func TestAMachineIsCutUnderAWaitingGang(t *testing.T) {
 	if diff := cmp.Diff(before, runsStill(t, ctx, s, "runs")); diff != "" {
 		t.Errorf("the Job on the other machine was disturbed (-before +after):\n%s", diff)
 	}
+	_, err = s.Kubectl(ctx, "delete", "job", "three") // it would be first where cards come back
+	must(t, err)
 	back, err := s.Kubelet.Repartition(ctx, "cutting-1", mig, map[corev1.ResourceName]string{kubelet.ResourceGPU: "4"})
 	must(t, err)
 	must(t, back(ctx))

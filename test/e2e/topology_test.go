@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/stories"
 )
 
@@ -107,7 +108,7 @@ func TestAGangDoesNotStraddle(t *testing.T) {
 	must(t, err)
 	inRack(t, ctx, s, "one", "rackb", 1)
 
-	_, err = s.Kubectl(ctx, "-n", s.NS, "delete", "pod", "on-racka-0", "--grace-period=0", "--force")
+	_, err = s.Kubectl(ctx, "-n", s.NS, "delete", "pod", "on-racka-0")
 	must(t, err)
 	inRack(t, ctx, s, "train", "racka", 4)
 	text, err = s.Explain(ctx, "train")
@@ -156,7 +157,7 @@ func TestAGangPrefersOneRack(t *testing.T) {
 // TestADomainIsTakenByAStranger: a gang was let go, and before its pods are bound, a pod
 // of nobody takes a node of its rack. It is taken back whole, and finds another rack.
 func TestADomainIsTakenByAStranger(t *testing.T) {
-	ctx, s := scene(t, "racks", racksPolicy)
+	ctx, s := sceneBy(t, "racks", racksPolicy, history.Rules{Homeless: true})
 	addRacks(t, ctx, s, map[string]int{"rackf": 2, "rackg": 3})
 	gated := job{name: "gated", queue: "racks", pods: 2, gpus: 8, run: "10m", annotations: "{holdshort.dev/required-topology: " + rackLabel + "}",
 		podSpec: "      schedulingGates: [{name: example.com/wait}]\n"}
