@@ -120,14 +120,19 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 		return time.Second / explainPerSecond, false
 	}
 	t.reworded = false
-	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
-	if nodes := l.planner.Nodes(uid); len(nodes) > 0 {
-		e.Nodes = &demand.Nodes{UID: t.job.UID, Time: now.UnixNano(), Flavors: nodes}
-	}
+	e := l.explanation(t, &w, label, now)
 	l.fly(t, l.talk.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Explain(ctx, raw, e), explain: &e}
 	})
 	return auditEvery, true // until the Job says so
+}
+
+func (l *Loop) explanation(t *tracked, w *decide.Waiting, label string, now time.Time) effect.Explain {
+	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
+	if nodes := l.planner.Nodes(string(t.job.UID)); len(nodes) > 0 {
+		e.Nodes = &demand.Nodes{UID: t.job.UID, Time: now.UnixNano(), Flavors: nodes}
+	}
+	return e
 }
 
 // reword has a Job told again, by the same code, when something else can't be counted of

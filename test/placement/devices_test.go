@@ -3,6 +3,7 @@
 package placement_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -27,16 +28,11 @@ func (g *game) create(ctx context.Context) error {
 	if _, err := g.client.CoreV1().Namespaces().Patch(ctx, g.ns, types.MergePatchType, admin, metav1.PatchOptions{}); err != nil {
 		return err
 	}
-	for _, make := range []error{
+	return cmp.Or(
 		each(ctx, g.Devices.Classes, c.DeviceClasses().Create), each(ctx, g.Devices.Rules, c.DeviceTaintRules().Create),
 		each(ctx, g.Devices.Slices, c.ResourceSlices().Create), each(ctx, g.Devices.Templates, c.ResourceClaimTemplates(g.ns).Create),
 		each(ctx, g.Devices.Claims, c.ResourceClaims(g.ns).Create),
-	} {
-		if make != nil {
-			return make
-		}
-	}
-	return nil
+	)
 }
 
 func each[T any](ctx context.Context, list []*T, create func(context.Context, *T, metav1.CreateOptions) (*T, error)) error {

@@ -45,8 +45,8 @@ func (d dice) drawDevices(c *drawn) {
 	w.Claims = append(w.Claims, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: w.spec()})
 	for _, s := range c.Strangers {
 		if d.chance(40) {
-			w.claim(&s.Pod.Spec)
-			s.Pod.Spec.NodeName = "" // claims are allocated by the scheduler
+			w.claim(&s.Spec)
+			s.Spec.NodeName = "" // claims are allocated by the scheduler
 		}
 	}
 	var first *batchv1.Job
