@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/holdshort/holdshort/test/plane/filelock"
 )
@@ -14,23 +16,49 @@ import (
 // the cache yet, saying on log what it does. The project's source is found
 // from the working directory upwards.
 func Ensure(ctx context.Context, log io.Writer) (*Set, error) {
-	root, err := sourceRoot()
-	if err != nil {
-		return nil, err
-	}
-	cache, err := cacheDir()
-	if err != nil {
-		return nil, err
-	}
 	dirs := map[string]string{}
 	for _, c := range components() {
-		dir, err := c.ensure(ctx, filepath.Join(root, "test", "plane", "build", c.name), cache, log)
+		dir, _, err := c.ensureCached(ctx, log)
 		if err != nil {
-			return nil, fmt.Errorf("building %s for the plane: %w", c.name, err)
+			return nil, err
 		}
 		dirs[c.name] = dir
 	}
 	return setOf(dirs), nil
+}
+
+// EnsureKueue returns the program of Kueue, built as those of the plane are, which does
+// without it, and where the source of its version lies.
+func EnsureKueue(ctx context.Context, log io.Writer) (Kueue, error) {
+	c := kueueComponent()
+	dir, module, err := c.ensureCached(ctx, log)
+	if err != nil {
+		return Kueue{}, err
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", kueueModule)
+	list.Dir, list.Env = module, buildEnv()
+	source, err := list.Output()
+	if err != nil {
+		return Kueue{}, fmt.Errorf("finding the source of Kueue: %w. Try: go mod download in %s", err, module)
+	}
+	return Kueue{Program: filepath.Join(dir, c.programs[0]), Source: strings.TrimSpace(string(source))}, nil
+}
+
+// ensureCached returns where the component is built, in the user's cache, and its module.
+func (c component) ensureCached(ctx context.Context, log io.Writer) (dir, module string, err error) {
+	root, err := sourceRoot()
+	if err != nil {
+		return "", "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", "", err
+	}
+	module = filepath.Join(root, "test", "plane", "build", c.name)
+	if dir, err = c.ensure(ctx, module, cache, log); err != nil {
+		return "", "", fmt.Errorf("building %s for the plane: %w", c.name, err)
+	}
+	return dir, module, nil
 }
 
 func cacheDir() (string, error) {

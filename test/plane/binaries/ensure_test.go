@@ -148,7 +148,7 @@ func TestTheModulesToBuildAreFoundFromInsideTheClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range components() {
+	for _, c := range append(components(), kueueComponent()) {
 		if _, err := c.key(t.Context(), filepath.Join(root, "test", "plane", "build", c.name)); err != nil {
 			t.Errorf("component %s: %v", c.name, err)
 		}

@@ -69,6 +69,29 @@ func components() []component {
 	}
 }
 
+// Kueue is what is measured against.
+type Kueue struct {
+	Program string
+	Source  string // its module's directory, with chart and CRDs
+}
+
+// KueueVersion is the one that test/plane/build/kueue requires.
+const (
+	KueueVersion = "v0.19.2"
+	kueueModule  = "sigs.k8s.io/kueue"
+)
+
+func kueueComponent() component {
+	return component{
+		name:     "kueue",
+		packages: []string{kueueModule + "/cmd/kueue"},
+		programs: []string{"kueue"},
+		ldflags:  "-s -w -X " + kueueModule + "/pkg/version.GitVersion=" + KueueVersion,
+		patience: "a first build takes 5 to 10 minutes on 2 cores",
+		about:    2000,
+	}
+}
+
 // setOf names the programs, given the directory of each component.
 func setOf(dirs map[string]string) *Set {
 	kubernetes := dirs["kubernetes"]

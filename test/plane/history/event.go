@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Change is what happened to an object.
@@ -58,6 +59,19 @@ func newEvent(change Change, object runtime.Object) (Event, error) {
 		return Event{}, fmt.Errorf("recording a %T, which nothing judges", object)
 	}
 	return e, nil
+}
+
+// about names the kind of its object, as a resource, and the object.
+func (e Event) about() (kind string, uid types.UID) {
+	switch {
+	case e.Job != nil:
+		return "jobs", e.Job.UID
+	case e.Pod != nil:
+		return "pods", e.Pod.UID
+	case e.Node != nil:
+		return "nodes", e.Node.UID
+	}
+	return "", ""
 }
 
 // sortEvents puts events of several watches into the order of their writes.
