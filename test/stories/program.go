@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// readyWithin is how long a program may take to be ready.
+// readyWithin is how long a program may take to be ready, if it is not told.
 const readyWithin = 30 * time.Second
 
 // Program is a process beside the plane, with a health endpoint.
@@ -23,11 +23,13 @@ type Program struct {
 	health  int // port
 	cmd     *exec.Cmd
 	ended   chan struct{}
+	// Within is how long it may take to be ready.
+	Within time.Duration
 }
 
 // NewProgram is not started yet.
 func NewProgram(what, binary, logPath string, health int) *Program {
-	return &Program{what: what, binary: binary, logPath: logPath, health: health}
+	return &Program{what: what, binary: binary, logPath: logPath, health: health, Within: readyWithin}
 }
 
 // Pid of the running process.
@@ -68,7 +70,7 @@ func hold(cmd *exec.Cmd, started chan<- error, ended chan<- struct{}) {
 
 // WaitReady waits until /readyz answers.
 func (p *Program) WaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	ctx, cancel := context.WithTimeout(ctx, p.Within)
 	defer cancel()
 	url := fmt.Sprintf("http://127.0.0.1:%d/readyz", p.health)
 	for {
@@ -80,7 +82,7 @@ func (p *Program) WaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready after %v; its log ends with:\n%s", p.what, readyWithin, p.Tail())
+			return fmt.Errorf("%s is not ready after %v; its log ends with:\n%s", p.what, p.Within, p.Tail())
 		case <-p.ended:
 			return fmt.Errorf("%s ended (%s); its log ends with:\n%s", p.what, p.cmd.ProcessState, p.Tail())
 		case <-time.After(50 * time.Millisecond):
