@@ -20,6 +20,9 @@ const (
 	// talkers write at the same time what only tells: why a Job waits, and the
 	// statuses of queues. toldMax is how much of that may wait for them.
 	talkers, toldMax = 4, 256
+	// shapesMax is how many kinds of pods the cache knows, to keep what is alike once.
+	// Beyond, it begins anew, and pods of a kind that was known are kept twice.
+	shapesMax = 20_000
 	// asksMax is how often one round may go back to the policy.
 	asksMax = 8
 	// askBudget is how long one round may spend on asking hold rules; who was not

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdshort/holdshort/ledger/api/v1alpha1"
-	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -29,47 +27,11 @@ func CacheOptions() map[client.Object]cache.ByObject {
 	labelled, _ := labels.NewRequirement(policies.LabelQueue, selection.Exists, nil) // cannot fail: a constant key
 	return map[client.Object]cache.ByObject{
 		&batchv1.Job{}: {Label: labels.NewSelector().Add(*labelled), Transform: cache.TransformStripManagedFields()},
-		&corev1.Pod{}:  {Transform: slimPod},
+		&corev1.Pod{}:  {Transform: newSlimmer().pod},
 		&corev1.Node{}: {Transform: slimNode},
 
 		&resourceapi.ResourceClaim{}: {Transform: slimClaim},
 	}
-}
-
-// slimPod drops what no decision reads.
-func slimPod(obj any) (any, error) {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return obj, nil
-	}
-	pod.ManagedFields = nil
-	pod.Status.HostIPs, pod.Status.PodIPs = nil, nil
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			slimContainer(&containers[i])
-		}
-	}
-	return pod, nil
-}
-
-// slimContainer keeps name, resources, ports and restart policy.
-func slimContainer(c *corev1.Container) {
-	*c = corev1.Container{
-		Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy,
-		RestartPolicy: c.RestartPolicy, Ports: c.Ports,
-	}
-}
-
-func slimNode(obj any) (any, error) {
-	if node, ok := obj.(*corev1.Node); ok {
-		node.ManagedFields = nil
-		maps.DeleteFunc(node.Annotations, func(key, _ string) bool { return !intake.NodeAnnotation(key) })
-		for key := range node.Annotations {
-			node.Annotations[key] = "" // that it is there says enough
-		}
-		node.Status.Images = nil
-	}
-	return obj, nil
 }
 
 // watched is a kind, and what happens to what is heard of it.

@@ -30,7 +30,7 @@ import (
 // store that the test can make answer with errors.
 type bench struct {
 	*Loop
-	t       *testing.T
+	t       testing.TB
 	store   client.WithWatch
 	now     time.Time
 	answer  func() error         // of the next patches of Jobs; nil: carry out
@@ -45,7 +45,7 @@ const loopPolicy = `holdshort:
       research: {namespaces: {all: true}, flavors: [gpu], quota: {gpu: {nvidia.com/gpu: 4}}}
 `
 
-func newBench(t *testing.T, files map[string]string) *bench {
+func newBench(t testing.TB, files map[string]string) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
