@@ -33,7 +33,7 @@ spec: {extendedResourceName: nvidia.com/gpu, selectors: [{cel: {expression: devi
 	return b
 }
 
-func parsed[T any](t *testing.T, text string) *T {
+func parsed[T any](t testing.TB, text string) *T {
 	t.Helper()
 	var object T
 	if err := yaml.UnmarshalStrict([]byte(text), &object); err != nil {

@@ -21,7 +21,9 @@ import (
 func randomPods(seed int64) *randfill.Filler {
 	names := []corev1.ResourceName{"cpu", "memory", "nvidia.com/gpu", "example.com/slice"}
 	return randfill.NewWithSeed(seed).NilChance(0.4).NumElements(1, 3).MaxDepth(12).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) { *q = *resource.NewQuantity(c.Int63n(9), resource.DecimalSI) },
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = *resource.NewQuantity(c.Int63n(9), resource.DecimalSI)
+		},
 		func(l *corev1.ResourceList, c randfill.Continue) {
 			*l = corev1.ResourceList{}
 			for _, name := range names[:c.Intn(len(names)+1)] {
