@@ -35,6 +35,7 @@ type Planner struct {
 	last     last
 	buffer   *quota.Tree // to be used again
 	dirty    []*item     // who had its turn in the last plan
+	changed  []*item     // scratch: of a line, who waits for another reason
 	taken    []*victim   // who was taken back by it
 	desks    desks
 	needs    []quota.PairID // scratch, good until the next plan

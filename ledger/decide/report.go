@@ -114,40 +114,41 @@ func (p *planner) tell(l *line) {
 		l.news = append(l.news, l.toldOf, l.stopped)
 	}
 	l.toldOf, l.tells = l.stopped, false
+	for _, it := range l.news {
+		if it != nil && p.items[it.job.UID] == it {
+			p.retell(it)
+		}
+	}
 	for _, c := range l.looks() {
 		code := reason.Code("") // of an open class, everybody may have another
 		if c.failed != nil || l.stopped != nil {
 			code = p.codeOfClass(c)
 		}
 		if every || code != c.told {
-			l.news = append(l.news, c.items...)
+			for _, it := range c.items {
+				p.retell(it)
+			}
 			c.told = code
 		}
 	}
-	slices.SortFunc(l.news, compareNil)
-	for i, it := range l.news {
-		if it == nil || i > 0 && l.news[i-1] == it || p.items[it.job.UID] != it || it.state == admitted {
-			continue
-		}
-		if code := p.codeOf(it); code != it.told {
-			it.told = code
-			p.res.Changed = append(p.res.Changed, it.job.UID)
-		}
+	slices.SortFunc(p.changed, compare)
+	for _, it := range p.changed {
+		p.res.Changed = append(p.res.Changed, it.job.UID)
 	}
-	l.news = l.news[:0]
+	l.news, p.changed = l.news[:0], p.changed[:0]
 	l.unwatch()
 }
 
-func compareNil(a, b *item) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
+// retell notes who waits for another reason. Most of those who are looked at don't, so
+// only those are put in order.
+func (p *planner) retell(it *item) {
+	if it.state == admitted {
+		return
 	}
-	return compare(a, b)
+	if code := p.codeOf(it); code != it.told {
+		it.told = code
+		p.changed = append(p.changed, it)
+	}
 }
 
 // Why says why a Job waits; false if it does not.
