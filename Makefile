@@ -6,7 +6,7 @@ TOOL := go tool -modfile=go.tools.mod
 LINT := go tool -modfile=go.lint.mod golangci-lint
 PLANE := go run ./test/plane
 
-.PHONY: help demo test unit policy e2e differential race bench scale lint fmt generate verify build plane clean
+.PHONY: help demo test unit policy e2e differential race bench bench-peer scale soak lint fmt generate verify build plane clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,18 @@ scale: ## Play Kueue's scalability test through the plane; PART=0.1 for a tenth 
 	$(PLANE) build
 	@go build -o bin/test/ ./test/scale # not go run, which calls ^C a failure
 	@bin/test/scale -scale $(or $(PART),1)
+
+bench-peer: ## Have Kueue run the same gangs on the same scattered machines; ALL=1 in three ways
+	@echo "bench-peer: building the control plane and Kueue if need be (minutes, once), then 120 Jobs for each"
+	$(PLANE) build
+	@go build -o bin/test/ ./test/peer # not go run, which calls ^C a failure
+	@bin/test/peer $(if $(ALL),-all)
+
+soak: ## Run 2,000 Jobs on 500 nodes while others interfere; PART=0.1 for a tenth of it
+	@echo "soak: building the control plane if need be (minutes, once), then a quarter of an hour"
+	$(PLANE) build
+	@go build -o bin/test/ ./test/soak # not go run, which calls ^C a failure
+	@bin/test/soak -scale $(or $(PART),1)
 
 lint: ## Run the linter
 	@echo "lint: the first run compiles the linter, which takes minutes"

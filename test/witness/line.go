@@ -40,7 +40,7 @@ func (a *Account) couldStart() string {
 	coming := a.coming()
 	for _, j := range a.waiting {
 		s := shape{j.queue, selectorText(j.selector), j.want - j.done, j.each}
-		if asked[s] || j.each == 0 {
+		if asked[s] || j.each == 0 || j.ran { // one that was taken back may have to wait
 			continue
 		}
 		asked[s] = true
@@ -51,12 +51,18 @@ func (a *Account) couldStart() string {
 	return ""
 }
 
-// coming is how many pods of Jobs that run have no node yet, by what one asks for.
+// coming is how many pods of Jobs that run, and of strangers, have no node yet, by what
+// one asks for.
 func (a *Account) coming() map[int64]int64 {
 	coming := map[int64]int64{}
 	for _, j := range a.jobs {
 		if j.admitted && !j.over {
 			coming[j.each] += max(0, j.want-j.done-j.bound)
+		}
+	}
+	for _, p := range a.pods {
+		if p.job == nil && p.live && !p.bound() {
+			coming[p.asks]++
 		}
 	}
 	return coming
