@@ -129,7 +129,7 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 
 func (l *Loop) explanation(t *tracked, w *decide.Waiting, label string, now time.Time) effect.Explain {
 	e := effect.Explain{Job: t.job, Queue: w.Queue, State: label, Reason: w.Reason}
-	if nodes := l.planner.Nodes(string(t.job.UID)); len(nodes) > 0 {
+	if nodes := l.planner.Nodes(t.job.UID); len(nodes) > 0 {
 		e.Nodes = &demand.Nodes{UID: t.job.UID, Time: now.UnixNano(), Flavors: nodes}
 	}
 	return e

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -251,7 +252,7 @@ func (k *kueue) mount(ctx context.Context) {
 		}
 		for name, data := range secret.Data {
 			path := filepath.Join(k.certs, name)
-			if was, err := os.ReadFile(path); err == nil && string(was) == string(data) {
+			if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
 				continue
 			}
 			if os.WriteFile(path+".new", data, 0o600) == nil {

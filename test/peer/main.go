@@ -71,7 +71,7 @@ func compare(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	print(os.Stdout, l, append([]result{ours}, theirs...))
+	tabulate(os.Stdout, l, append([]result{ours}, theirs...))
 	return judge(ours, theirs)
 }
 

@@ -25,7 +25,7 @@ func (r result) late() bool { return r.counts.Completed < r.jobs }
 // controllers that sync once a second.
 const tolerance = 1.03
 
-func print(out io.Writer, l load, results []result) {
+func tabulate(out io.Writer, l load, results []result) {
 	fmt.Fprintf(out, "\n%d Jobs on %d nodes with %d GPUs each, %d of them held by %d pods that nobody queued; nobody can need less than %.1f s\n\n",
 		len(l.gangs), nodes, each, foreign, len(l.strangers), l.least().Seconds())
 	fmt.Fprintf(out, "%-34s %14s %12s %12s %12s %10s %8s\n", "", "unschedulable", "for at most", "reserved", "", "makespan", "ratio")
