@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -288,10 +289,10 @@ func TestTheNewestClassGivesDevicesForAResource(t *testing.T) {
 		for _, one := range c.classes {
 			classes[one.Name] = one
 		}
-		if got := extendedBy(classes, true)[r]; got != c.want {
+		if got := intake.ExtendedBy(classes, true)[r]; got != c.want {
 			t.Errorf("class %s gives %s, want %s", got, r, c.want)
 		}
-		if got := extendedBy(classes, true)["deviceclass.resource.kubernetes.io/b"]; got != "b" {
+		if got := intake.ExtendedBy(classes, true)["deviceclass.resource.kubernetes.io/b"]; got != "b" {
 			t.Errorf("the name made of class b means %q", got)
 		}
 	}

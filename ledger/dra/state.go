@@ -99,6 +99,16 @@ func Row(specs []resourceapi.ResourceClaimSpec) (name string, units int64) {
 	return made.name, made.units
 }
 
+// WantAny is Want for one device of a class, whichever it is.
+func (s *State) WantAny(class string) (name string) {
+	name, _ = s.Want([]resourceapi.ResourceClaimSpec{{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
+		Name: "any", Exactly: &resourceapi.ExactDeviceRequest{
+			DeviceClassName: class, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1,
+		},
+	}}}}})
+	return name
+}
+
 // Drop ends one Want.
 func (s *State) Drop(name string) {
 	w := s.wants[name]

@@ -89,6 +89,7 @@ type reader struct {
 	templates map[string]*resourcev1.ResourceClaimTemplate
 	claims    map[string]*resourcev1.ResourceClaim
 	classes   map[string]*resourcev1.DeviceClass
+	extended  map[string]string // resource → class
 }
 
 func (g *game) reader(ctx context.Context) (*reader, error) {
@@ -100,6 +101,8 @@ func (g *game) reader(ctx context.Context) (*reader, error) {
 		Template: func(_, name string) *resourcev1.ResourceClaimTemplate { return r.templates[name] },
 		Claim:    func(_, name string) *resourcev1.ResourceClaim { return r.claims[name] },
 		Class:    func(name string) *resourcev1.DeviceClass { return r.classes[name] },
+		Extended: func(name string) *resourcev1.DeviceClass { return r.classes[r.extended[name]] },
+		Name:     dra.Row,
 		Most:     r.state.Most,
 		Row: func(specs []resourcev1.ResourceClaimSpec) (string, int64, string) {
 			name, units := r.state.Want(specs)
@@ -115,6 +118,7 @@ func (g *game) reader(ctx context.Context) (*reader, error) {
 		r.classes[classes.Items[i].Name] = &classes.Items[i]
 		r.state.SetClass(&classes.Items[i])
 	}
+	r.extended = intake.ExtendedBy(r.classes, true)
 	slices, err := c.ResourceSlices().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -153,7 +157,7 @@ func (r *reader) readClaims(ctx context.Context, g *game) error {
 
 // pod reads the claims of a pod.
 func (r *reader) pod(read *supply.Pod, pod *corev1.Pod) {
-	if len(pod.Spec.ResourceClaims) == 0 {
+	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
 		return
 	}
 	specs := r.OfPod(read, pod)
@@ -164,6 +168,11 @@ func (r *reader) pod(read *supply.Pod, pod *corev1.Pod) {
 
 // tell brings the rows into a book.
 func (r *reader) tell(b *book.Book) {
+	rows := map[string]string{}
+	for resource, class := range r.extended {
+		rows[resource] = r.state.WantAny(class)
+	}
+	b.SetExtended(rows)
 	for _, rows := range r.state.Changed() {
 		b.SetDevices(rows)
 	}
