@@ -30,7 +30,7 @@ func randomPods(seed int64) *randfill.Filler {
 				(*l)[name] = *resource.NewQuantity(c.Int63n(9), resource.DecimalSI)
 			}
 		},
-		func(f *metav1.FieldsV1, _ randfill.Continue) { *f = metav1.FieldsV1{Raw: []byte("{}")} },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawBytes([]byte("{}")) },
 		func(p *corev1.PodPhase, c randfill.Continue) { *p = []corev1.PodPhase{"Pending", "Running"}[c.Intn(2)] },
 		func(t *corev1.PodConditionType, c randfill.Continue) {
 			*t = []corev1.PodConditionType{"PodScheduled", "Ready", "PodResizePending", "PodResizeInProgress", "ContainersReady", "Initialized"}[c.Intn(6)]

@@ -38,8 +38,9 @@ func TestDevicesByClaims(t *testing.T) {
 	t.Run("a card that somebody gave twice is refused", func(t *testing.T) { refusesADevice(t, ctx, p) })
 }
 
-// deallocate ends the pods of a namespace and waits until nobody has devices: the
-// scheduler does not always look again at a pod that it tried a moment before.
+// deallocate ends the pods of a namespace and waits until nobody has devices, and the
+// scheduler has heard of it: it does not always look again at a pod that it tried a
+// moment before.
 func (p *plane) deallocate(t *testing.T, ctx context.Context, namespace string) {
 	t.Helper()
 	p.kubectl(t, ctx, "", "delete", "pods", "--all", "-n", namespace)
@@ -49,6 +50,7 @@ func (p *plane) deallocate(t *testing.T, ctx context.Context, namespace string) 
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(claims.Items, func(c resourcev1.ResourceClaim) bool { return c.Status.Allocation != nil }) {
+			time.Sleep(time.Second)
 			return
 		}
 	}
