@@ -43,6 +43,8 @@ func TestDevicesByClaims(t *testing.T) {
 // moment before.
 func (p *plane) deallocate(t *testing.T, ctx context.Context, namespace string) {
 	t.Helper()
+	// First who waits: it would be given what comes free while it goes itself.
+	p.kubectl(t, ctx, "", "delete", "pods", "--field-selector=status.phase=Pending", "-n", namespace)
 	p.kubectl(t, ctx, "", "delete", "pods", "--all", "-n", namespace)
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		claims, err := p.Client.ResourceV1().ResourceClaims(namespace).List(ctx, metav1.ListOptions{})
