@@ -12,8 +12,8 @@ import (
 // Stranger is a pod that nobody queued and that is on a node.
 type Stranger struct {
 	Namespace, Name, Node string
-	Since                 int64 // it has been there, in unix nanoseconds
-	Holds                 *fit.Vector
+	Since                 int64       // it has been there, in unix nanoseconds
+	Holds                 *fit.Vector // devices of claims, too
 }
 
 // Strangers is the pods that nobody queued and that came to a node at a moment or
@@ -27,7 +27,7 @@ func (s *Snapshot) Strangers(after int64) []Stranger {
 			continue
 		}
 		w := s.b.who[uid]
-		all = append(all, Stranger{Namespace: w.namespace, Name: w.name, Node: p.node, Since: p.since, Holds: p.holds})
+		all = append(all, Stranger{Namespace: w.namespace, Name: w.name, Node: p.node, Since: p.since, Holds: p.gives})
 	}
 	slices.SortFunc(all, func(a, b Stranger) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

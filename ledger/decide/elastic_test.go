@@ -182,6 +182,24 @@ func TestAnAutoscalerThatHasNoneIsNotAskedAgainForAWhile(t *testing.T) {
 	expect(t, "asked again", asks(w.plan()), map[string]int64{"a on spot": 1, "same on spot": 1})
 }
 
+// Who asked for no machine did not wait for one: what keeps its pods away is something
+// else, which a pause may mend, and nobody else has to do without the autoscaler for it.
+func TestWhoNeededNoMachineMoreDidNotWaitForOneInVain(t *testing.T) {
+	w := elasticWorld(t)
+	w.node("n1", 8, labels("pool", "spot"))
+	w.job("a", 1, 8)
+	r := w.plan()
+	expect(t, "let go", asks(r), map[string]int64{"a on spot": 0})
+	w.carryOut(r)
+	w.pod("1", "", "a", 8, unbound(start))
+	w.in.Now = start + 600*second
+	r = w.plan()
+	expect(t, "taken back", taken(r), map[string]string{"a": "BackingOff: 1 pod found no node within 600 s"})
+	if b := r.Suspend[0].Backoff; b.Until <= w.in.Now || len(b.NoMachines) > 0 {
+		t.Errorf("it starts again at %d, at %d now, and does without machines of %v", b.Until, w.in.Now, b.NoMachines)
+	}
+}
+
 // putBack takes those back whom a plan takes back.
 func (w *world) putBack(r decide.Result) {
 	for _, s := range r.Suspend {

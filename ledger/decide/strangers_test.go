@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -80,6 +81,17 @@ func TestWhoTookTheRoomOfAGangIsNamed(t *testing.T) {
 			}
 		}, 130, map[string]string{"a": noNode + "; its room was taken by pods that nobody queued: ops/hog-3 (1 nvidia.com/gpu on n1), " +
 			"ops/hog-2 (1 nvidia.com/gpu on n1), ops/hog-1 (1 nvidia.com/gpu on n1) and 1 other"}, 0},
+		{"who took devices by a claim", func(w *world) {
+			w.catalog.Queues["research"] = queue(8)
+			w.node("n1", 0)
+			w.devices("n1", 8, 8, 8)
+			w.carryOut(w.planOf(w.job("a", 2, 0, asksDevices(cards, 4))))
+			took := func(p *supply.Pod) { p.Place.Devices = resource.List{cards: 4} }
+			w.pod("1", "n1", "a", 0, took)
+			w.pod("2", "", "a", 0, unbound(start+10*second), took)
+			w.pod("hog", "n1", "", 0, cameAt(5), took)
+			w.devices("n1", 8, 0, 0)
+		}, 130, map[string]string{"a": noNode + "; its room was taken by pods that nobody queued: ops/hog (4 devices of class gpu.example.com on n1)"}, 0},
 		{"who took the place of a pod that was lost", func(w *world) {
 			w.catalog.Queues["research"] = func() policies.Queue { q := queue(8); q.RecoveryTimeoutSeconds = 60; return q }()
 			w.node("n1", 8)

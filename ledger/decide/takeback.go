@@ -103,7 +103,7 @@ func (p *planner) timeOut(e *book.Entry) {
 	case e.NeverHadPods() && p.over(admitted, made):
 		p.fail(e, queue, reason.NoPodMade(made), causeNoPods)
 	case e.NeverPlaced() && unschedulable > 0 && p.over(max(unschedulable, p.Since), placement):
-		if len(elastic) > 0 {
+		if len(elastic) > 0 && r.Machines > 0 {
 			p.noMachines(e, queue, reason.NoneAdded(unbound, elastic, placement), elastic)
 			return
 		}

@@ -21,6 +21,8 @@ type verdict struct {
 	res  int32
 	has  bool // any of it is built in
 	lost bool // and some of that can't be given out now
+	// coming: it is not there yet, so it has no name.
+	coming bool
 }
 
 // alike is the nodes of one verdict.
@@ -52,6 +54,7 @@ func (r *Room) Alike(s *Shape, labels map[string]string) []reason.NodeGroup {
 			continue
 		}
 		v := r.verdict(s, i, t.rows[i])
+		v.coming = node.Coming
 		g := groups[v]
 		if g == nil {
 			g = &alike{verdict: v}
@@ -67,7 +70,7 @@ func (r *Room) Alike(s *Shape, labels map[string]string) []reason.NodeGroup {
 }
 
 func compareAlike(a, b *alike) int {
-	return cmp.Or(cmp.Compare(b.pods, a.pods), cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.first, b.first))
+	return cmp.Or(cmp.Compare(b.pods, a.pods), cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.first, b.first), cmp.Compare(a.text, b.text))
 }
 
 func (n *Nodes) tell(groups []*alike) []reason.NodeGroup {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
 )
 
 func label(key, value string) func(*supply.Node) {
@@ -116,6 +117,36 @@ func TestWhatNoNodeHasEnoughOf(t *testing.T) {
 		e := n.Empty(n.Shape(demand.Place{}, c.ask, nil))
 		if got := fmt.Sprint(e.Scarce, " ", e.Each, " ", e.Most); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Machines that are not there yet are told apart from those that are, and always in the
+// same order.
+func TestMachinesToComeAreGroupsOfTheirOwn(t *testing.T) {
+	pool := map[string]string{"pool": "gpu"}
+	tainted := func(flavor string) supply.Elastic {
+		return supply.Elastic{Flavor: flavor, Labels: pool, Taints: []policies.Taint{{Key: flavor, Effect: "NoSchedule"}}, Max: 2, Has: resource.List{gpu: 8}}
+	}
+	for range 20 {
+		n := fit.New()
+		n.SetElastic([]supply.Elastic{tainted("a"), tainted("b")})
+		n.SetNode(node("there", 8, label("pool", "gpu")))
+		n.Settle()
+		for _, c := range []struct {
+			selector map[string]string
+			want     []reason.NodeGroup
+		}{
+			{nil, []reason.NodeGroup{
+				{Nodes: 1, Pods: 2, Node: "there", Why: "8 of 8 nvidia.com/gpu free"},
+				{Nodes: 1, Why: "taint a:NoSchedule not tolerated"}, {Nodes: 1, Why: "taint b:NoSchedule not tolerated"},
+			}},
+			{map[string]string{"zone": "c"}, []reason.NodeGroup{{Nodes: 2, Why: "selector zone=c"}, {Nodes: 1, Node: "there", Why: "selector zone=c"}}},
+		} {
+			s := n.Shape(demand.Place{NodeSelector: c.selector}, resource.List{gpu: 4}, nil)
+			if diff := cmp.Diff(c.want, n.Room().Alike(s, pool)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ func (n *Nodes) SetDevices(d supply.Devices) {
 	}
 	if n.rows[i].devices = len(d.Rows) > 0; n.lend(i) || changed {
 		n.changes++
+		n.resize(n.rows[i].of)
 	}
 	n.touch(i)
 	n.release(i)

@@ -22,6 +22,7 @@ func (n *Nodes) SetExtended(rows map[string]string) {
 	for i := range n.rows {
 		n.lend(int32(i))
 		n.touch(int32(i))
+		n.resize(n.rows[i].of)
 	}
 	n.price()
 	n.changes++

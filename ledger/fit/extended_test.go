@@ -139,3 +139,26 @@ func TestExtendedResourcesDoNotHangOnTheOrderOfEvents(t *testing.T) {
 		}
 	})
 }
+
+// A machine that may be added has what its likes have, once their driver says so, too.
+func TestMachinesToComeHaveTheDevicesOfTheirLikes(t *testing.T) {
+	n := fit.New()
+	n.SetElastic([]supply.Elastic{{Flavor: "a", Max: 3}})
+	n.SetExtended(map[string]string{gpu: cards})
+	n.SetNode(plugin("n", 0, 0))
+	n.Settle()
+	s := n.Shape(demand.Place{}, resource.List{gpu: 4}, nil)
+	for _, c := range []struct{ devices, places int64 }{{0, 0}, {8, 6}, {4, 3}, {0, 0}} {
+		n.SetDevices(rows("n", map[string]supply.Stock{cards: {Total: c.devices, Free: c.devices}}))
+		n.Settle()
+		if got := n.Room().Slots(s); got != c.places {
+			t.Errorf("with %d devices on one node and two more nodes to come there are %d places, want %d", c.devices, got, c.places)
+		}
+	}
+	n.SetDevices(rows("n", map[string]supply.Stock{cards: {Total: 8, Free: 8}}))
+	n.SetExtended(nil)
+	n.Settle()
+	if got := n.Room().Slots(s); got != 0 {
+		t.Errorf("%d places on devices that nobody gives out as %s", got, gpu)
+	}
+}
