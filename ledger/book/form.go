@@ -176,7 +176,7 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 		place := demand.Place{}
 		if asked := podSet(job, given.Name, i); asked != nil {
 			s.count, place = asked.Count, b.placedSet(job, asked).Place
-			place.Claimed = given.Claimed // by what it was admitted with
+			place.Claimed, place.Existing = given.Claimed, given.Existing // by what it was admitted with
 			if e.assumed != nil {
 				s.count = min(s.count, given.Count) // maybe fewer than all; what is observed runs by its own parallelism
 			}

@@ -29,6 +29,7 @@ func (p *planner) admit(it *item, a *assignment) {
 			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Claimed: asked.Place.Claimed,
 			Flavors:      p.chargedOn(it.class, i, set),
 			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
+			Existing: set.machines.place.Existing,
 		})
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
 		if set.machines.verified && !p.QuotaOnly {

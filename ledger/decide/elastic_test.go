@@ -11,6 +11,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/supply"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -266,4 +267,37 @@ func TestPodsThatWaitForTheirMachinesAreNobodysRivals(t *testing.T) {
 	expect(t, "let go beside them", asks(w.plan()), map[string]int64{"b on spot": 1})
 	w.pod("stranger", "", "", 8, func(p *supply.Pod) { p.Place.NodeSelector = map[string]string{"pool": "spot"} })
 	expect(t, "a stranger's would be bought for, too", asks(w.plan()), map[string]int64{})
+}
+
+// Who is let go with only what is there keeps to that: nobody takes its room because an
+// autoscaler could give it another machine, of which it was told before that there is none.
+func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
+	w := elasticWorld(t)
+	w.job("a", 1, 8)
+	w.carryOut(w.plan())
+	w.pod("1", "", "a", 8, unbound(start))
+	w.in.Now = start + 600*second
+	w.putBack(w.plan())
+	w.book.DeletePod("pod-1")
+	w.node("n1", 8, labels("pool", "spot"))
+	w.carryOut(w.plan())
+	w.job("small", 1, 4)
+	w.book.Tick(w.in.Now)
+	expect(t, "before a is placed", asks(w.plan()), map[string]int64{})
+	w.pod("2", "n1", "a", 8)
+	expect(t, "after", asks(w.plan()), map[string]int64{"small on spot": 1})
+}
+
+func TestItIsToldThatNoMachineIsAskedFor(t *testing.T) {
+	w := elasticWorld(t)
+	w.job("a", 1, 8)
+	w.carryOut(w.plan())
+	w.pod("1", "", "a", 8, unbound(start))
+	w.in.Now = start + 600*second
+	w.putBack(w.plan())
+	w.book.DeletePod("pod-1")
+	p := decide.NewPlanner()
+	p.Plan(w.all())
+	nobody := reason.NodeGroup{Nodes: 2, Why: "not there yet; asked for in vain, and not asked for again for a while"}
+	expect(t, "told", p.Nodes("uid-a"), []reason.FlavorNodes{{Flavor: "spot", Groups: []reason.NodeGroup{nobody}}, {Flavor: "gpu"}})
 }

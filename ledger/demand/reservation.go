@@ -51,6 +51,8 @@ type ReservedPodSet struct {
 	// the flavor in the policy.
 	NodeSelector map[string]string     `json:"nodeSelector,omitempty"`
 	Tolerations  []policies.Toleration `json:"tolerations,omitempty"`
+	// Existing: an autoscaler was asked in vain, so it keeps to nodes that are there.
+	Existing bool `json:"existing,omitempty"`
 	// Domains that were chosen, if it asks to be in one. A required one is in NodeSelector,
 	// too.
 	Domains *Domains `json:"domains,omitempty"`

@@ -156,5 +156,8 @@ func closes(place *demand.Place, row *row) string {
 	case !node.Ready:
 		return reason.NotReadyThere
 	}
+	if place.Existing && node.Coming {
+		return reason.InVainThere
+	}
 	return node.Closed
 }

@@ -47,6 +47,7 @@ const (
 	NotReadyThere = "not ready"
 	AffinityThere = "not what the required node affinity asks for"
 	ComingThere   = "not there yet; an autoscaler may add it"
+	InVainThere   = "not there yet; asked for in vain, and not asked for again for a while"
 	OthersThere   = "for other reasons"
 )
 
