@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +81,9 @@ func (l *Loop) evaluateCatalog(ctx context.Context, revision *engine.Revision, n
 		l.policyEvent(corev1.EventTypeNormal, "CatalogEvaluated", "the catalog of revision "+engine.Short(revision.Digest())+" has an answer again")
 	}
 	l.book.Follow(catalog)
+	if !maps.Equal(l.perDevice, catalog.Resources.PerDevice) {
+		l.PolicyChanged() // so that the next round counts by it
+	}
 	for _, entrypoint := range []string{"classify", "mutate", "deny"} {
 		// They see neither by themselves; so they ask the catalog, which does.
 		if revision.ReadsPart(entrypoint, "now_ns") || revision.ReadsPart(entrypoint, "capacity") {

@@ -12,7 +12,7 @@ import (
 // observePod books what a pod holds: until its object is gone or it is terminal,
 // and a while longer if it was deleted by force under a running container.
 func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*batchv1.Job) {
-	seen := intake.Pod(change.pod) // nil for a terminal pod: it holds nothing
+	seen := intake.Pod(change.pod, l.perDevice) // nil for a terminal pod: it holds nothing
 	if seen != nil && l.DRA.Claims {
 		l.devices.ofPod(seen, change.pod)
 	}

@@ -57,6 +57,7 @@ type Loop struct {
 	late      map[types.UID]*tracked  // of whom a rule took too long, not long ago
 	ghosts    map[types.UID]time.Time // pods that count as holding devices till then
 	world     world
+	perDevice map[string]string // by which Jobs and pods were read: intake.Env has it
 	devices   devices
 	standing  standing
 	work      chan func(context.Context)
@@ -194,10 +195,11 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 	l.began.Store(started.UnixNano())
 	defer l.began.Store(0)
 	revision := l.Policy()
+	news := l.inbox.take()
 	if revision != nil {
 		l.book.Follow(revision.Catalog())
+		l.countPerDevice(ctx, revision.Catalog(), &news)
 	}
-	news := l.inbox.take()
 	l.observe(news)
 	overdue := l.book.Tick(started.UnixNano())
 	fresh := l.freshCatalogs(ctx, revision, started)

@@ -228,6 +228,7 @@ func (l *Loop) env(t *tracked) intake.Env {
 		RuntimeClass:  func(name string) *nodev1.RuntimeClass { return l.world.runtimeClasses[name] },
 		PriorityClass: l.priorityClass,
 		PodLevelEarly: l.PodLevelEarly,
+		PerDevice:     l.perDevice,
 		FirstSeen:     t.firstSeen.UnixNano(),
 	}
 	if l.DRA.Claims {

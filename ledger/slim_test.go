@@ -78,12 +78,12 @@ func TestAllThatIsReadOfAPodSurvives(t *testing.T) {
 		whole := &corev1.Pod{}
 		randomPods(int64(i)).Fill(whole)
 		shape(whole, i)
-		want := intake.Pod(whole.DeepCopy())
+		want := intake.Pod(whole.DeepCopy(), nil)
 		got, err := slim.pod(whole.DeepCopy())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, intake.Pod(got.(*corev1.Pod))); diff != "" {
+		if diff := cmp.Diff(want, intake.Pod(got.(*corev1.Pod), nil)); diff != "" {
 			t.Fatalf("pod %d is read otherwise when it is slim (-whole +slim):\n%s", i, diff)
 		}
 		if len(want.Place.Unverified) > 0 || len(want.Place.Once) > 0 || want.Ready {

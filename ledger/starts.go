@@ -90,7 +90,7 @@ func (l *Loop) machines(ctx context.Context, in *estimate.Input, withClaims map[
 		in.Nodes = append(in.Nodes, intake.Node(&nodes.Items[i]))
 	}
 	for i := range pods.Items {
-		if pod := intake.Pod(&pods.Items[i]); pod != nil {
+		if pod := intake.Pod(&pods.Items[i], perDevice(in.Plan.Catalog)); pod != nil {
 			if known := withClaims[pod.UID]; known != nil {
 				pod = known
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
+	"github.com/holdshort/holdshort/ledger/supply"
 )
 
 // groupsMax is how many groups of nodes are told apart for people.
@@ -143,21 +144,28 @@ func closes(place *demand.Place, row *row) string {
 	if place.Affinity != nil && !anyMatches(place.Affinity, node) {
 		return reason.AffinityThere
 	}
-	cordon := cordoned(node)
+	if text := taintThere(place, node); text != "" {
+		return text
+	}
+	switch {
+	case cordoned(node):
+		return reason.CordonedThere
+	case !node.Ready:
+		return reason.NotReadyThere
+	case place.Existing && node.Coming:
+		return reason.InVainThere
+	}
+	return node.Closed
+}
+
+// taintThere is the first taint that keeps pods away, besides those of a cordon and of
+// not being ready.
+func taintThere(place *demand.Place, node *supply.Node) string {
 	for _, t := range node.Taints {
 		if t.Key == taintUnschedulable || !node.Ready && passing(t) || t.Effect == "PreferNoSchedule" || demand.Tolerates(place.Tolerations, t) {
 			continue
 		}
 		return reason.TaintThere(t.Key, t.Value, t.Effect)
 	}
-	switch {
-	case cordon:
-		return reason.CordonedThere
-	case !node.Ready:
-		return reason.NotReadyThere
-	}
-	if place.Existing && node.Coming {
-		return reason.InVainThere
-	}
-	return node.Closed
+	return ""
 }

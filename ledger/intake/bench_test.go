@@ -23,7 +23,7 @@ spec: {nodeName: n1, containers: [{name: a, resources: {requests: {cpu: 2, memor
 status: {phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		intake.Pod(pod)
+		intake.Pod(pod, nil)
 	}
 }
 

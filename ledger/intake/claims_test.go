@@ -207,7 +207,7 @@ func TestPodsAreChargedForTheirClaims(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pod := parse[corev1.Pod](t, c.pod)
 			pod.Namespace = "research"
-			got := intake.Pod(pod)
+			got := intake.Pod(pod, nil)
 			specs := claimWorld(t, one, c.status).OfPod(got, pod)
 			want := resource.List{resource.Pods: 1}
 			want.AddTo(c.charged, 1)

@@ -32,6 +32,9 @@ type Env struct {
 	// a pod with only pod-level limits asks for those on an older server, and on
 	// a newer one for what the LimitRanges give its containers.
 	PodLevelEarly bool
+	// PerDevice is what containers ask for once for each of their devices:
+	// policies.ResourceRules has it.
+	PerDevice map[string]string
 	// Claims is what the claims of a Job's pods come to, of which it has some; nil: the
 	// cluster has no claims.
 	Claims func(job *batchv1.Job) Claimed

@@ -20,14 +20,17 @@ import (
 const legacyControllerUID = "controller-uid"
 
 // Pod reads any pod of the cluster; nil for one that is over, which holds
-// nothing. A deleting pod still holds what it has.
-func Pod(pod *corev1.Pod) *supply.Pod {
+// nothing. A deleting pod still holds what it has. For perDevice, see Env.
+func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return nil
 	}
 	// What is wrong with a live pod's amounts changes nothing: it is there, and
 	// charged as much as can be counted.
-	held, _ := requests(pod, resourcehelpers.PodResourcesOptions{
+	counted := *pod
+	counted.Spec.Containers = forEachDevice(pod.Spec.Containers, perDevice)
+	counted.Spec.InitContainers = forEachDevice(pod.Spec.InitContainers, perDevice)
+	held, _ := requests(&counted, resourcehelpers.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
 	})

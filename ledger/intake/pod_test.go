@@ -143,7 +143,7 @@ spec:
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			pod := parse[corev1.Pod](t, c.pod)
-			got := intake.Pod(pod)
+			got := intake.Pod(pod, nil)
 			if c.want != nil {
 				c.want.Labels = pod.Labels // as they are, for others to keep away by
 			}

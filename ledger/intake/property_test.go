@@ -189,7 +189,7 @@ func TestNoAmountIsEverNegative(t *testing.T) {
 				}
 			}
 		}
-		for name, amount := range intake.Pod(&corev1.Pod{Spec: spec}).Requests {
+		for name, amount := range intake.Pod(&corev1.Pod{Spec: spec}, nil).Requests {
 			if amount < 0 {
 				t.Fatalf("a live pod holds %d of %s", amount, name)
 			}

@@ -23,7 +23,8 @@ import (
 //  4. storing the pod: pod-level requests and limits from the containers
 //     (a server before 1.37: between 1 and 2)
 //
-// and then summed by the library that the scheduler uses.
+// then what is asked for each device is multiplied by their number, if the policy says
+// so, and all is summed by the library that the scheduler uses.
 
 // podOf makes the pod that the API server would make of a template, as far as
 // scheduling goes, and says what is wrong with it. The template is not changed.
@@ -44,6 +45,8 @@ func podOf(spec corev1.PodSpec, env Env) (*corev1.Pod, *reason.Reason) {
 	if !env.PodLevelEarly {
 		defaultPodLevel(pod)
 	}
+	pod.Spec.Containers = forEachDevice(pod.Spec.Containers, env.PerDevice)
+	pod.Spec.InitContainers = forEachDevice(pod.Spec.InitContainers, env.PerDevice)
 	return pod, wrong.first
 }
 

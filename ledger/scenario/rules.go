@@ -37,7 +37,7 @@ type asked struct {
 
 // take reads a Job as the intake does, with what mutate changes.
 func (r *rules) take(spec *jobSpec, name string) (*sim.Workload, error) {
-	written, env := r.script.manifest(spec, name), r.script.env()
+	written, env := r.script.manifest(spec, name), r.script.env(r.revision.Catalog())
 	a := &asked{is: intake.Job(written, env)}
 	labels := r.script.Namespaces[spec.Namespace]
 	if labels == nil {

@@ -112,8 +112,8 @@ func quantities(all policies.Amounts) corev1.ResourceList {
 }
 
 // env is what the cluster says beside a Job.
-func (s *script) env() intake.Env {
-	return intake.Env{PriorityClass: func(name string) *schedulingv1.PriorityClass {
+func (s *script) env(catalog *policies.Catalog) intake.Env {
+	return intake.Env{PerDevice: catalog.Resources.PerDevice, PriorityClass: func(name string) *schedulingv1.PriorityClass {
 		value, there := s.PriorityClasses[name]
 		if !there {
 			return nil

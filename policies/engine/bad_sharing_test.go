@@ -48,7 +48,6 @@ func badSharing() []badBundle {
 		{"a conversion to a fraction", withCohorts("resources: {conversions: {nvidia.com/mig-1g.5gb: {slices: 0.5}}}")},
 		{"a conversion to nothing", withCohorts("resources: {conversions: {nvidia.com/mig-1g.5gb: {}}}")},
 		{"a conversion of a conversion", withCohorts("resources: {conversions: {x.org/a: {x.org/b: 2}, x.org/b: {x.org/c: 2}}}")},
-		{"a unit for each device", withCohorts("resources: {perDevice: {nvidia.com/gpumem: nvidia.com/gpu}}")},
 		{"a unit for each of what is counted for each device itself", withCohorts("resources: {perDevice: {x.org/a: x.org/b, x.org/b: x.org/c}}")},
 		{"a unit for each of no resource", withCohorts("resources: {perDevice: {x.org/a: ''}}")},
 		{"units in a list", withCohorts("resources: {perDevice: [x.org/a]}")},
@@ -317,6 +316,22 @@ func TestAConversionIntoWhatNobodyCountsIsWarnedOf(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, warnings(t, bundle(charged))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", charged, diff)
+		}
+	}
+}
+
+func TestAnAmountForEachDeviceThatNobodyCountsIsWarnedOf(t *testing.T) {
+	bundle := func(name string) map[string][]byte {
+		return config("flavors: {a: {}}", "resources: {perDevice: {"+name+": nvidia.com/gpu}}",
+			"queues: {q: {flavors: [a], namespaces: {all: true}, quota: {a: {nvidia.com/gpu: 4, nvidia.com/gpumem: 4}}}}")
+	}
+	for name, want := range map[string]string{
+		"nvidia.com/gpumem": "",
+		"nvidia.com/gpumen": "data.yaml:4: resources.perDevice[\"nvidia.com/gpumen\"]: no quota and no list of resources has nvidia.com/gpumen, " +
+			"so whoever asks for it is held. Try: nvidia.com/gpumem\n",
+	} {
+		if diff := cmp.Diff(want, warnings(t, bundle(name))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

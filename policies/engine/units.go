@@ -71,6 +71,8 @@ func (v *validator) perDevice(path fieldPath, units map[string]string) {
 		v.resourceName(at, count)
 		if _, chain := units[count]; chain {
 			v.fail(at, "the name that counts devices", "%s is counted for each device itself", count)
+		} else if !v.isCounted(name) {
+			v.warn(at, oneOfThese(name, v.limited()), "no quota and no list of resources has %s, so whoever asks for it is held", name)
 		}
 	}
 }

@@ -20,7 +20,6 @@ func (v *validator) unsupported() {
 		f, path := v.catalog.Flavors[name], fieldPath{"flavors", name}
 		v.notYet(said, f.Placement == policies.PlacementExact, path.with("placement"), "the scheduler chooses the nodes")
 	}
-	v.unsupportedUnits()
 	v.unsupportedKinds()
 }
 
@@ -44,15 +43,6 @@ func (v *validator) unsupportedLimits(name string, q policies.Queue) {
 		v.fail(fieldPath{"queues", name, "budget"},
 			"custom.budgets."+name+" instead, with the rules of the bundle gpu-hour-budget: they bound what each Job may cost; or a quota",
 			"not supported by this version: it does not count hours that were used, and Jobs would start beyond the budget")
-	}
-}
-
-// unsupportedUnits: what is asked for each device would be counted once for each
-// container, and more would start than there is.
-func (v *validator) unsupportedUnits() {
-	for _, name := range slices.Sorted(maps.Keys(v.catalog.Resources.PerDevice)) {
-		v.fail(fieldPath{"resources", "perDevice", name}, "leave it out",
-			"not supported by this version yet: it would be counted once for each container")
 	}
 }
 

@@ -107,3 +107,59 @@ func TestOtherConversionsCountForWhoRuns(t *testing.T) {
 		return err == nil && strings.Contains(out, "12/14 slices on cards"), out
 	}))
 }
+
+// memoryPolicy limits the memory of cards, which a pod asks for once for each of its
+// cards; if it says so.
+func memoryPolicy(ns, resources string) string {
+	return fmt.Sprintf(`holdshort:
+  config:
+    flavors:
+      shared: {nodeLabels: {kind: shared}}
+    resources: %[2]s
+    queues:
+      vision:
+        namespaces: {names: [%[1]s]}
+        flavors: [shared]
+        quota:
+          shared: {nvidia.com/gpu: 8, nvidia.com/gpumem: 8192}
+`, ns, resources)
+}
+
+// Two pods with one card each and one with two are charged the same; once the policy says
+// that the amount is for each, who waits and who runs are counted anew.
+func TestWhatIsAskedForEachDeviceIsCharged(t *testing.T) {
+	const memory = "nvidia.com/gpumem"
+	ctx, s := sceneBy(t, "perdevice", memoryPolicy("perdevice", "{}"), history.Rules{})
+	addNodes(t, ctx, s, []cluster.NodeSpec{{Name: "shared-1", GPUs: 8, Labels: map[string]string{"kind": "shared"}}})
+	must(t, s.Kubelet.SetAllocatable(ctx, "shared-1", memory, "16384"))
+	charged := func(what, want string) {
+		t.Helper()
+		must(t, s.Eventually(ctx, what, func(ctx context.Context) (bool, string) {
+			out, err := s.Plugin(ctx, cluster.Admin, "queues", "vision", "--no-headers")
+			return err == nil && strings.Contains(out, want), out
+		}))
+	}
+	apply := func(name string, cards, each int) {
+		t.Helper()
+		_, err := s.Apply(ctx, job{name: name, queue: "vision", pods: 1, resources: fmt.Sprintf("{limits: {nvidia.com/gpu: %d, nvidia.com/gpumem: %d}}", cards, each)}.yaml())
+		must(t, err)
+	}
+	apply("before", 2, 1024)
+	must(t, s.Running(ctx, "before", 1))
+	charged("it is counted once", "1024/8192 nvidia.com/gpumem")
+
+	inForce(t, ctx, s.Env, memoryPolicy("perdevice", "{perDevice: {nvidia.com/gpumem: nvidia.com/gpu}}"))
+	apply("after", 2, 2048)
+	must(t, s.Running(ctx, "after", 1))
+	charged("it is counted for each card", "6144/8192 nvidia.com/gpumem")
+	apply("more", 2, 2048)
+	must(t, s.Waits(ctx, "more", "WaitingForQuota"))
+	j, err := s.Job(ctx, "more")
+	must(t, err)
+	const says = "vision uses 6144 of 8192 nvidia.com/gpumem on shared; 4096 asked, 2048 left"
+	if got := j.Annotations["holdshort.dev/message"]; !strings.Contains(got, says) {
+		t.Errorf("it says %q, want %q", got, says)
+	}
+	inForce(t, ctx, s.Env, memoryPolicy("perdevice", "{}"))
+	must(t, s.Running(ctx, "more", 1))
+}

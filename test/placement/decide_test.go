@@ -71,7 +71,7 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 	var verdicts map[string]decide.Outcome
 	for range 2 { // what is the matter with rows is known once they were counted
 		for i := range pods.Items {
-			if read := intake.Pod(&pods.Items[i]); read != nil {
+			if read := intake.Pod(&pods.Items[i], nil); read != nil {
 				r.pod(read, &pods.Items[i])
 				b.SetPod(read)
 			}

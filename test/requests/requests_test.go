@@ -105,7 +105,7 @@ func (f *fixture) foreseen(ctx context.Context, t *rapid.T, job *batchv1.Job) bo
 	if got.Problem != nil {
 		t.Fatalf("the API server makes the pod, but: %s\n%s", got.Problem.Message, text(stored.Spec.Template.Spec))
 	}
-	made := intake.Pod(pod)
+	made := intake.Pod(pod, nil)
 	if diff := cmp.Diff(made.Requests, got.PodSets[0].Requests); diff != "" {
 		t.Fatalf("namespace %s: requests (-pod +foreseen):\n%s\n%s", job.Namespace, diff, text(stored.Spec.Template.Spec))
 	}

@@ -97,7 +97,7 @@ func Run(ctx context.Context, c Config, logs Logs) error {
 	if err := addRollout(c, mgr, source, live, policy, gates, shadow, log); err != nil {
 		return err
 	}
-	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, clusterLookup{mgr.GetCache(), podLevelEarly(server), dra}, logs, loop); err != nil {
+	if err := addWebhook(c, mgr, source, func() webhook.Policy { return activePolicy(policy, shadow) }, scope, clusterLookup{mgr.GetCache(), policy.Active, podLevelEarly(server), dra}, logs, loop); err != nil {
 		return err
 	}
 	return portHint(mgr.Start(ctx))

@@ -119,6 +119,7 @@ func (c Config) webhookHosts() []string {
 // a namespace.
 type clusterLookup struct {
 	client.Reader
+	policy        func() *engine.Revision
 	podLevelEarly bool
 	dra           ledger.DRA
 }
@@ -133,6 +134,9 @@ func (l clusterLookup) namespace(name string) (policies.Namespace, bool) {
 
 func (l clusterLookup) env(namespace string) intake.Env {
 	env := intake.Env{FirstSeen: time.Now().UnixNano(), RuntimeClass: l.runtimeClass, PriorityClass: l.priorityClass, PodLevelEarly: l.podLevelEarly}
+	if revision := l.policy(); revision != nil {
+		env.PerDevice = revision.Catalog().Resources.PerDevice
+	}
 	if l.dra.Claims {
 		env.Claims = l.claims().OfJob
 	}

@@ -149,7 +149,7 @@ func podsByJob(e Evidence, short []QueueUsage) map[string]*Remains {
 	byJob := map[string]*Remains{}
 	seen := map[string]bool{}
 	for i := range e.Pods {
-		pod := intake.Pod(&e.Pods[i])
+		pod := intake.Pod(&e.Pods[i], nil)
 		if pod == nil || pod.UID != "" && seen[pod.UID] {
 			continue
 		}
