@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/dra"
 	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
@@ -228,6 +229,9 @@ func (d *devices) unread(reader types.UID) {
 	delete(d.all, reader)
 	delete(d.again, reader)
 }
+
+// gives is what of rows a bound pod leaves.
+func (d *devices) gives(pod string) (resource.List, bool) { return d.state.Gives(types.UID(pod)) }
 
 // forget is that a Job or pod is gone, or over.
 func (d *devices) forget(reader types.UID) {

@@ -91,7 +91,7 @@ type standing struct {
 
 // New makes a loop.
 func New(o Options) *Loop {
-	return &Loop{
+	l := &Loop{
 		Options: o,
 		inbox:   newInbox(),
 		book:    book.New(),
@@ -121,6 +121,8 @@ func New(o Options) *Loop {
 		telling:   map[string]bool{},
 		starts:    newStarts(),
 	}
+	l.book.AskGives(l.devices.gives)
+	return l
 }
 
 // PolicyChanged tells the loop that another revision is in force.

@@ -23,6 +23,7 @@ type Book struct {
 	orphans  *Entry // pods that are charged and have no Job to ask
 	pods     map[string]*pod
 	who      map[string]who // of all pods
+	leaves   func(pod string) (resource.List, bool)
 	aparts   []demand.Apart // that are known, as they came
 	tags     map[string]*tag
 	usage    map[quota.Key]resource.Wide
@@ -73,6 +74,10 @@ func (b *Book) SetNode(n *supply.Node) { b.nodes.SetNode(n) }
 // SetDevices brings in what a node has of what is counted for claims. Not from its
 // pods, so no check of the book against them speaks of it.
 func (b *Book) SetDevices(d supply.Devices) { b.nodes.SetDevices(d) }
+
+// AskGives has the book ask what of such rows a bound pod leaves when it is gone, by its
+// UID; what is not known is what the pod says itself.
+func (b *Book) AskGives(of func(pod string) (rows resource.List, known bool)) { b.leaves = of }
 
 // SetCosts brings in what these rows can cost each other.
 func (b *Book) SetCosts(costs []supply.Cost) { b.nodes.SetCosts(costs) }

@@ -305,13 +305,6 @@ func (e *Entry) Subject() *demand.Job {
 	return e.observed
 }
 
-// EachBound calls f for every pod that is on a node, in no order.
-func (e *Entry) EachBound(f func(node string, gives *fit.Vector)) {
-	for p := range e.bound {
-		f(p.node, p.gives)
-	}
-}
-
 // EachPromise calls f for the pods that an admitted Job may still have bound.
 func (e *Entry) EachPromise(f func(shape *fit.Shape, pods int64)) {
 	for _, p := range e.promised {

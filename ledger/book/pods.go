@@ -13,6 +13,7 @@ import (
 // pod is what the book keeps of a pod: pointers to what it shares with others.
 // Comparable, so that an update which changes nothing is seen at once.
 type pod struct {
+	uid   string
 	entry *Entry      // of its Job; nil if nobody is charged for it
 	req   *fit.Vector // what it is charged for
 	holds *fit.Vector // what its node has less
@@ -112,7 +113,7 @@ func (b *Book) read(p *supply.Pod) pod {
 	place := b.placed(who{namespace: p.Namespace, labels: p.Labels}, p.Place)
 	holds := place.OnNode(p.Requests)
 	facts := pod{
-		req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(holds, place.Once), gives: b.nodes.Holding(joined(holds, place.Devices), place.Once), node: p.Node,
+		uid: p.UID, req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(holds, place.Once), gives: b.nodes.Holding(joined(holds, place.Devices), place.Once), node: p.Node,
 		deleting: p.Deleting, deletingSince: p.DeletingSince, since: p.BoundSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {

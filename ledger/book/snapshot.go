@@ -205,6 +205,25 @@ func (s *Snapshot) Rates() resource.Rates { return s.b.rates }
 // Keep holds on to a shape until Let.
 func (s *Snapshot) Keep(shape *fit.Shape) *fit.Shape { return s.b.nodes.Keep(shape) }
 
+// EachBound calls f for every pod of a Job that is on a node, in no order, with what the
+// node has more once it is gone; of one pod perhaps more than once.
+func (s *Snapshot) EachBound(e *Entry, f func(node string, gives *fit.Vector)) {
+	for p := range e.bound {
+		rows, known := resource.List(nil), false
+		if p.gives != p.holds && s.b.leaves != nil {
+			rows, known = s.b.leaves(p.uid)
+		}
+		if !known {
+			f(p.node, p.gives)
+			continue
+		}
+		f(p.node, p.holds)
+		v := s.b.nodes.Known(rows)
+		f(p.node, v)
+		s.b.nodes.Drop(v)
+	}
+}
+
 // Let gives up a shape that was kept.
 func (s *Snapshot) Let(shape *fit.Shape) { s.b.nodes.Let(shape) }
 

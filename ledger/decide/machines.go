@@ -102,7 +102,7 @@ func (m *machines) copy() *machines {
 // free takes a Job's pods off a copy, those that are bound and those that will be, or
 // may; with sign -1 it puts them back.
 func (m *machines) free(e *book.Entry, sign int64) {
-	e.EachBound(func(node string, holds *fit.Vector) { m.room.Give(node, holds, sign) })
+	m.snapshot.EachBound(e, func(node string, gives *fit.Vector) { m.room.Give(node, gives, sign) })
 	e.EachPromise(func(shape *fit.Shape, pods int64) {
 		if i, ok := m.index[shape]; ok {
 			m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, sign*pods))

@@ -18,10 +18,26 @@ type Pod struct {
 	Claims []resourceapi.ResourceClaimSpec
 }
 
+// boundPod is a Pod, and how much of which row it takes, once somebody has asked.
+type boundPod struct {
+	Pod
+	row   string
+	units int64
+	set   bool
+}
+
+func (p *boundPod) inRow() (name string, units int64, set bool) {
+	if p.row == "" {
+		own := newWant(p.Claims)
+		p.row, p.units, p.set = own.name, own.units, own.set
+	}
+	return p.row, p.units, p.set
+}
+
 // SetPod is a new or changed bound pod with claims.
 func (s *State) SetPod(pod Pod) {
 	s.DeletePod(pod.UID)
-	s.pods[pod.UID] = pod
+	s.pods[pod.UID] = &boundPod{Pod: pod}
 	n := s.node(pod.Node)
 	n.pods[pod.UID] = true
 	s.dirty[n] = true
@@ -44,8 +60,8 @@ func (s *State) DeletePod(uid types.UID) {
 func (s *State) standIn(n *node) {
 	n.virtual, n.standing = nil, nil
 	for _, uid := range slices.Sorted(maps.Keys(n.pods)) {
-		if pod := s.pods[uid]; s.reserved[uid] < len(pod.Claims) {
-			s.standInFor(n, pod)
+		if pod := s.pods[uid]; len(s.reserved[uid]) < len(pod.Claims) {
+			s.standInFor(n, pod.Pod)
 		}
 	}
 }

@@ -23,8 +23,8 @@ type State struct {
 	rules  map[string]*resourceapi.DeviceTaintRule
 
 	claims   map[types.UID]*resourceapi.ResourceClaim
-	reserved map[types.UID]int // pod → allocated claims that are reserved for it
-	pods     map[types.UID]Pod
+	reserved map[types.UID]map[*resourceapi.ResourceClaim]bool // pod → allocated claims that are reserved for it
+	pods     map[types.UID]*boundPod
 
 	nodes map[string]*node
 	wants map[string]*want
@@ -44,7 +44,7 @@ func New() *State {
 		allocator: allocator{expressions: newExpressions(), classes: classes{}},
 		slices:    map[string]*slice{}, pools: map[poolID]*pool{}, shared: map[*pool]bool{}, kinds: map[digest]*kind{},
 		rules:  map[string]*resourceapi.DeviceTaintRule{},
-		claims: map[types.UID]*resourceapi.ResourceClaim{}, reserved: map[types.UID]int{}, pods: map[types.UID]Pod{},
+		claims: map[types.UID]*resourceapi.ResourceClaim{}, reserved: map[types.UID]map[*resourceapi.ResourceClaim]bool{}, pods: map[types.UID]*boundPod{},
 		nodes: map[string]*node{}, wants: map[string]*want{},
 		overlaps: map[pair]overlap{}, dirty: map[*node]bool{}, recount: map[*want]bool{},
 	}

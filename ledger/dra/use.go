@@ -37,12 +37,24 @@ func (s *State) charge(claim *resourceapi.ResourceClaim, by int) {
 	}
 	for i := range claim.Status.ReservedFor {
 		uid := claim.Status.ReservedFor[i].UID
-		if s.reserved[uid] += by; s.reserved[uid] == 0 {
-			delete(s.reserved, uid)
-		}
+		s.reserve(uid, claim, by > 0)
 		if pod, bound := s.pods[uid]; bound { // nothing stands in for it any more
 			s.dirty[s.node(pod.Node)] = true
 		}
+	}
+}
+
+func (s *State) reserve(pod types.UID, claim *resourceapi.ResourceClaim, yes bool) {
+	claims := s.reserved[pod]
+	switch {
+	case !yes:
+		if delete(claims, claim); len(claims) == 0 {
+			delete(s.reserved, pod)
+		}
+	case claims == nil:
+		s.reserved[pod] = map[*resourceapi.ResourceClaim]bool{claim: true}
+	default:
+		claims[claim] = true
 	}
 }
 

@@ -62,11 +62,19 @@ func (r *Room) Give(node string, v *Vector, sign int64) {
 		back = make([]int64, r.nodes.stride)
 		r.given[i] = back
 	}
-	for _, a := range v.amounts {
-		back[a.res] += sign * a.n
+	give := func(res int32, n int64) {
+		back[res] += sign * n
 		if r.nodes.rows[i].open() {
-			k := int(i)*r.nodes.stride + int(a.res)
-			r.free[k] = max(0, r.nodes.alloc[k]-r.nodes.held[k]+back[a.res])
+			k := int(i)*r.nodes.stride + int(res)
+			r.free[k] = max(0, r.nodes.alloc[k]-r.nodes.held[k]+back[res])
+		}
+	}
+	for _, a := range v.amounts {
+		give(a.res, a.n)
+		for res, lent := range r.nodes.rows[i].lent {
+			if lent > 0 && r.nodes.extended[res] == a.res { // given out of what came back
+				give(res, a.n)
+			}
 		}
 	}
 	r.mark(i)

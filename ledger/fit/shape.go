@@ -56,6 +56,18 @@ func (n *Nodes) vector() *Vector {
 	return v
 }
 
+// Known is the vector of what of a list some node may have.
+func (n *Nodes) Known(list resource.List) *Vector {
+	n.scratch = n.scratch[:0]
+	for name, value := range list {
+		if res, known := n.index[name]; known && value > 0 {
+			n.scratch = append(n.scratch, amount{res, value})
+		}
+	}
+	inOrder(n.scratch)
+	return n.vector()
+}
+
 // Drop gives a vector back.
 func (n *Nodes) Drop(v *Vector) {
 	if v.refs--; v.refs == 0 {

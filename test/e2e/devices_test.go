@@ -26,10 +26,12 @@ const devicePolicy = `holdshort:
   config:
     flavors:
       dra: {nodeLabels: {pool: %[1]s}}
+    classes: {high: {priority: 100}}
     queues:
       dra:
         namespaces: {names: [%[1]s]}
         flavors: [dra]
+        preemption: {withinQueue: LowerPriority}
         quota:
           dra: {nvidia.com/gpu: %[2]d, deviceclass.resource.kubernetes.io/mig.nvidia.com: 16}
 `
@@ -69,6 +71,7 @@ func TestDevicesByClaims(t *testing.T) {
 		"a claim that Jobs share":           sharedByJobs,
 		"cards of a plugin and of claims":   bothKinds,
 		"a manager that is killed knows it": afterAKill,
+		"cards of those who go first":       takenFromOthers,
 	} {
 		t.Run(name, func(t *testing.T) { play(t, newDeviceScene(t, env)) })
 	}
