@@ -31,10 +31,14 @@ func (s *State) Gives(uid types.UID) (rows resource.List, known bool) {
 	if row, units, set := pod.inRow(); len(left) > 0 && !s.shares(uid) && (!set || !v.plain) {
 		rows[row] = units
 	}
-	if !v.plain {
-		return rows, true
+	if v.plain {
+		s.addMatching(rows, slices.DeleteFunc(slices.Clone(v.devices), func(d *device) bool { return !left[d.use] || d.use.whole != 1 }))
 	}
-	devices := slices.DeleteFunc(slices.Clone(v.devices), func(d *device) bool { return !left[d.use] || d.use.whole != 1 })
+	return rows, true
+}
+
+// addMatching counts devices for every row of devices that they match.
+func (s *State) addMatching(rows resource.List, devices []*device) {
 	for _, w := range s.inOrder {
 		if !w.set {
 			continue
@@ -46,7 +50,6 @@ func (s *State) Gives(uid types.UID) (rows resource.List, known bool) {
 			}
 		}
 	}
-	return rows, true
 }
 
 // leaves is what is in use by claims that are reserved for a pod alone.
