@@ -144,7 +144,8 @@ func (d *devices) observeClaim(uid types.UID, change claimChange) {
 func (d *devices) concerned(was *resourceapi.ResourceClaim, change claimChange) {
 	claim := change.claim
 	if !change.gone && was != nil && was.UID == claim.UID &&
-		(was.Status.Allocation == nil) == (claim.Status.Allocation == nil) && (was.DeletionTimestamp == nil) == (claim.DeletionTimestamp == nil) {
+		(was.Status.Allocation == nil) == (claim.Status.Allocation == nil) && (was.DeletionTimestamp == nil) == (claim.DeletionTimestamp == nil) &&
+		intake.FirstUser(was) == intake.FirstUser(claim) {
 		return
 	}
 	for i := range claim.OwnerReferences {

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/reason"
@@ -65,8 +66,7 @@ func (c *Claims) OfJob(job *batchv1.Job) Claimed {
 
 // OfPod adds to a pod what its claims come to, and returns what they ask for as far as
 // that is known. What is wrong with a live pod's claims changes nothing: it is there,
-// and charged as much as can be counted. A claim that pods share is charged to their
-// Jobs, not to each of them.
+// and charged as much as can be counted. Of the pods that share a claim one is charged.
 func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceClaimSpec {
 	r := reading{Claims: c, namespace: pod.Namespace}
 	var all []resourceapi.ResourceClaimSpec
@@ -80,6 +80,8 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 			if one.ResourceClaimName == nil {
 				r.charge(one.Name, &claim.Spec)
 				r.own = append(r.own, claim.Spec)
+			} else if first := FirstUser(claim); first != "" && first == pod.UID {
+				r.charge(one.Name, &claim.Spec)
 			}
 			r.wants(one.Name, claim)
 		case one.ResourceClaimTemplateName != nil:
@@ -144,6 +146,15 @@ func (c *Claims) extended(to *supply.Pod, pod *corev1.Pod, all *[]resourceapi.Re
 		*all = append(*all, spec)
 	}
 	return given
+}
+
+// FirstUser is the pod that is charged for a claim which pods may share; empty if none
+// uses it.
+func FirstUser(claim *resourceapi.ResourceClaim) types.UID {
+	if claim.Status.Allocation == nil || len(claim.Status.ReservedFor) == 0 {
+		return ""
+	}
+	return claim.Status.ReservedFor[0].UID
 }
 
 // ClaimName is the claim that a pod has by one of its names for them; empty if it is

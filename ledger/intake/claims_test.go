@@ -199,6 +199,16 @@ func TestPodsAreChargedForTheirClaims(t *testing.T) {
 			nodes: there(), specs: 1,
 		},
 		{
+			name: "one of them is, the first", pod: "{metadata: {uid: p1}, spec: {resourceClaims: [{name: x, resourceClaimName: c}]}}",
+			status:  strings.TrimSuffix(allocated, "}") + ", reservedFor: [{resource: pods, name: a, uid: p1}, {resource: pods, name: b, uid: p2}]}",
+			charged: resource.List{"example.com/gpu": 2}, nodes: there(), specs: 1,
+		},
+		{
+			name: "the others are not", pod: "{metadata: {uid: p2}, spec: {resourceClaims: [{name: x, resourceClaimName: c}]}}",
+			status: strings.TrimSuffix(allocated, "}") + ", reservedFor: [{resource: pods, name: a, uid: p1}, {resource: pods, name: b, uid: p2}]}",
+			nodes:  there(), specs: 1,
+		},
+		{
 			name: "on a node the devices are those that the claims have", pod: "{spec: {nodeName: n1, resourceClaims: [{name: x, resourceClaimTemplateName: t}]}}",
 			status: "{}", charged: resource.List{"example.com/gpu": 2}, specs: 1,
 		},

@@ -309,7 +309,8 @@ func sharedByJobs(t *testing.T, s *deviceScene) {
 	must(t, s.Waits(s.ctx, "third", "WaitingForMachines"))
 	for _, name := range []string{"first", "second"} {
 		must(t, s.NoPods(s.ctx, "third"))
-		_, err := s.Kubectl(s.ctx, "delete", "job", name)
+		s.uses("1/4 nvidia.com/gpu") // whoever of them is left
+		_, err := s.Kubectl(s.ctx, "delete", "job", name, "--cascade=foreground")
 		must(t, err)
 	}
 	must(t, s.Finished(s.ctx, "third"))
