@@ -78,9 +78,9 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 		case name != "" && claim != nil:
 			all = append(all, claim.Spec)
 			if one.ResourceClaimName == nil {
-				r.charge(one.Name, &claim.Spec)
 				r.own = append(r.own, claim.Spec)
-			} else if first := FirstUser(claim); first != "" && first == pod.UID {
+			}
+			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
 				r.charge(one.Name, &claim.Spec)
 			}
 			r.wants(one.Name, claim)
@@ -148,11 +148,10 @@ func (c *Claims) extended(to *supply.Pod, pod *corev1.Pod, all *[]resourceapi.Re
 	return given
 }
 
-// FirstUser is the pod that is charged for a claim which pods may share; empty if none
-// uses it.
+// FirstUser is the pod that is charged for a claim which pods may share.
 func FirstUser(claim *resourceapi.ResourceClaim) types.UID {
 	if claim.Status.Allocation == nil || len(claim.Status.ReservedFor) == 0 {
-		return ""
+		return "nobody"
 	}
 	return claim.Status.ReservedFor[0].UID
 }
