@@ -69,30 +69,7 @@ func (c *Claims) OfJob(job *batchv1.Job) Claimed {
 // and charged as much as can be counted. Of the pods that share a claim one is charged.
 func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceClaimSpec {
 	r := reading{Claims: c, namespace: pod.Namespace}
-	var all []resourceapi.ResourceClaimSpec
-	for i := range pod.Spec.ResourceClaims {
-		one := &pod.Spec.ResourceClaims[i]
-		name := ClaimName(pod, one)
-		claim := c.Claim(pod.Namespace, name)
-		switch {
-		case name != "" && claim != nil:
-			all = append(all, claim.Spec)
-			if one.ResourceClaimName == nil {
-				r.own = append(r.own, claim.Spec)
-			}
-			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
-				r.charge(one.Name, &claim.Spec)
-			}
-			r.wants(one.Name, claim)
-		case one.ResourceClaimTemplateName != nil:
-			if template := c.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
-				all = append(all, template.Spec.Spec)
-				r.charge(one.Name, &template.Spec.Spec)
-				r.own = append(r.own, template.Spec.Spec)
-				r.want(one.Name, template.Spec.Spec)
-			}
-		}
-	}
+	all := r.ofPod(pod)
 	given := c.extended(to, pod, &all)
 	for name, n := range r.Charged {
 		to.Requests[name] = amounts.Add(to.Requests[name], n)
@@ -112,6 +89,34 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 	if to.Place.Devices = r.Devices; to.Node != "" && len(given) > 0 {
 		to.Place.Devices = given
 		to.Place.Devices.AddTo(r.Devices, 1)
+	}
+	return all
+}
+
+// ofPod goes over the claims of a pod that is there, and returns what they ask for.
+func (r *reading) ofPod(pod *corev1.Pod) (all []resourceapi.ResourceClaimSpec) {
+	for i := range pod.Spec.ResourceClaims {
+		one := &pod.Spec.ResourceClaims[i]
+		name := ClaimName(pod, one)
+		claim := r.Claim(pod.Namespace, name)
+		switch {
+		case name != "" && claim != nil:
+			all = append(all, claim.Spec)
+			if one.ResourceClaimName == nil {
+				r.own = append(r.own, claim.Spec)
+			}
+			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
+				r.charge(one.Name, &claim.Spec)
+			}
+			r.wants(one.Name, claim)
+		case one.ResourceClaimTemplateName != nil:
+			if template := r.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
+				all = append(all, template.Spec.Spec)
+				r.charge(one.Name, &template.Spec.Spec)
+				r.own = append(r.own, template.Spec.Spec)
+				r.want(one.Name, template.Spec.Spec)
+			}
+		}
 	}
 	return all
 }
