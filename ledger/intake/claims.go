@@ -93,34 +93,6 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 	return all
 }
 
-// ofPod goes over the claims of a pod that is there, and returns what they ask for.
-func (r *reading) ofPod(pod *corev1.Pod) (all []resourceapi.ResourceClaimSpec) {
-	for i := range pod.Spec.ResourceClaims {
-		one := &pod.Spec.ResourceClaims[i]
-		name := ClaimName(pod, one)
-		claim := r.Claim(pod.Namespace, name)
-		switch {
-		case name != "" && claim != nil:
-			all = append(all, claim.Spec)
-			if one.ResourceClaimName == nil {
-				r.own = append(r.own, claim.Spec)
-			}
-			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
-				r.charge(one.Name, &claim.Spec)
-			}
-			r.wants(one.Name, claim)
-		case one.ResourceClaimTemplateName != nil:
-			if template := r.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
-				all = append(all, template.Spec.Spec)
-				r.charge(one.Name, &template.Spec.Spec)
-				r.own = append(r.own, template.Spec.Spec)
-				r.want(one.Name, template.Spec.Spec)
-			}
-		}
-	}
-	return all
-}
-
 // extended is what a pod was given of extended resources by a claim that the scheduler
 // made for it, which is added to its claims.
 func (c *Claims) extended(to *supply.Pod, pod *corev1.Pod, all *[]resourceapi.ResourceClaimSpec) amounts.List {
@@ -183,6 +155,34 @@ type reading struct {
 	specs     []resourceapi.ResourceClaimSpec // of what is not allocated yet
 	first     string                          // the name of the first of these
 	own       []resourceapi.ResourceClaimSpec // that go with the pod
+}
+
+// ofPod goes over the claims of a pod that is there, and returns what they ask for.
+func (r *reading) ofPod(pod *corev1.Pod) (all []resourceapi.ResourceClaimSpec) {
+	for i := range pod.Spec.ResourceClaims {
+		one := &pod.Spec.ResourceClaims[i]
+		name := ClaimName(pod, one)
+		claim := r.Claim(pod.Namespace, name)
+		switch {
+		case name != "" && claim != nil:
+			all = append(all, claim.Spec)
+			if one.ResourceClaimName == nil {
+				r.own = append(r.own, claim.Spec)
+			}
+			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
+				r.charge(one.Name, &claim.Spec)
+			}
+			r.wants(one.Name, claim)
+		case one.ResourceClaimTemplateName != nil:
+			if template := r.Template(pod.Namespace, *one.ResourceClaimTemplateName); template != nil {
+				all = append(all, template.Spec.Spec)
+				r.charge(one.Name, &template.Spec.Spec)
+				r.own = append(r.own, template.Spec.Spec)
+				r.want(one.Name, template.Spec.Spec)
+			}
+		}
+	}
+	return all
 }
 
 func (r *reading) want(as string, spec resourceapi.ResourceClaimSpec) {
