@@ -79,20 +79,10 @@ func (b claimBench) claim(name, owner string, cards ...int) *resourceapi.Resourc
 // job of one pod that has a claim.
 func (b claimBench) job(name, claim string) {
 	b.t.Helper()
-	suspended, one := true, int32(1)
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "a", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(b.now),
-		Labels: map[string]string{policies.LabelQueue: "research", policies.LabelState: policies.StateQueued},
-	}}
-	job.Spec.Suspend, job.Spec.Parallelism, job.Spec.Completions = &suspended, &one, &one
-	job.Spec.Template.Spec = *parsed[corev1.PodSpec](b.t, "{containers: [{name: main}], resourceClaims: ["+claim+"]}")
-	if err := b.store.Create(b.t.Context(), job); err != nil {
-		b.t.Fatal(err)
-	}
-	b.watch(name)
+	b.jobOf(name, "{containers: [{name: main}], resourceClaims: ["+claim+"]}")
 }
 
-func (b claimBench) says(name string, parts ...string) {
+func (b *bench) says(name string, parts ...string) {
 	b.t.Helper()
 	b.step()
 	b.now = b.now.Add(explainAfter)

@@ -66,6 +66,7 @@ func (l *Loop) admit(a *effect.Admit) {
 		return // then it is decided again
 	}
 	l.book.Assume(a.Job, a.Reservation)
+	l.starting(t, true)
 	l.fly(t, l.work, func(ctx context.Context, raw *batchv1.Job) written {
 		return written{outcome: l.writer.Admit(ctx, raw, *a), admit: a}
 	})
@@ -157,6 +158,9 @@ func (l *Loop) observeWritten(w written) {
 	}
 	if w.outcome.Job != nil {
 		l.observeJob(w.outcome.Job)
+	}
+	if w.admit != nil {
+		l.starting(t, false)
 	}
 	l.book.Settle(uid) // what was observed counts by itself now, whether or not it carries the reservation
 	switch w.outcome.Status {

@@ -16,6 +16,7 @@ func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*b
 	if seen != nil && l.DRA.Claims {
 		l.devices.ofPod(seen, change.pod)
 	}
+	l.volumes.mountedBy(change.pod, seen != nil && seen.Node != "" && !change.gone)
 	switch {
 	case seen == nil, change.gone && !ghost(seen):
 		delete(l.ghosts, uid)

@@ -37,6 +37,7 @@ type batch struct {
 	priorityClasses map[string]*schedulingv1.PriorityClass
 	queues          map[string]*v1alpha1.Queue
 	devices         deviceNews
+	volumes         volumeNews
 	written         []written
 	queueWritten    []queueWritten
 	asked           []chan<- []rollout.Live
@@ -75,6 +76,7 @@ func newBatch() batch {
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
 		queues:          map[string]*v1alpha1.Queue{},
 		devices:         newDeviceNews(),
+		volumes:         newVolumeNews(),
 	}
 }
 

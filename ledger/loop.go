@@ -59,6 +59,7 @@ type Loop struct {
 	world     world
 	perDevice map[string]string // by which Jobs and pods were read: intake.Env has it
 	devices   devices
+	volumes   volumes
 	standing  standing
 	work      chan func(context.Context)
 	underWay  *underWay // of what work is about
@@ -103,6 +104,7 @@ func New(o Options) *Loop {
 		ghosts:  map[types.UID]time.Time{},
 		world:   newWorld(),
 		devices: newDevices(),
+		volumes: newVolumes(),
 		standing: standing{
 			verdicts: map[string]decide.Outcome{},
 			holds:    map[string]decide.HoldAnswer{},

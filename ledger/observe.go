@@ -91,6 +91,7 @@ func (l *Loop) observe(b batch) {
 	if len(b.devices.classes) > 0 {
 		l.extend()
 	}
+	l.volumes.observe(b.volumes)
 	for uid, change := range b.pods {
 		l.observePod(uid, change, b.jobs)
 	}
@@ -104,6 +105,7 @@ func (l *Loop) observe(b batch) {
 		}
 	}
 	l.observeDevices()
+	l.settleVolumes()
 	for _, w := range b.written {
 		l.observeWritten(w)
 	}
@@ -183,6 +185,7 @@ func (l *Loop) readJob(t *tracked) {
 		t.job = nil
 		l.book.DeleteJob(string(t.raw.UID))
 		l.devices.forget(t.raw.UID)
+		l.forgetVolumes(t.raw.UID)
 		return
 	}
 	if t.job == nil {
@@ -195,6 +198,7 @@ func (l *Loop) readJob(t *tracked) {
 func (l *Loop) take(t *tracked, job *batchv1.Job, mutated *demand.Mutated) {
 	t.wants, t.job = job, intake.Job(job, l.env(t))
 	l.reword(t)
+	l.runsNow(t)
 	t.job.Mutated = mutated
 	l.book.SetJob(t.job)
 }
@@ -213,6 +217,7 @@ func (l *Loop) dropJob(uid types.UID, last *batchv1.Job) {
 	delete(l.late, uid)
 	delete(l.starts.first, string(uid))
 	l.devices.forget(uid)
+	l.forgetVolumes(uid)
 	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }
@@ -229,6 +234,7 @@ func (l *Loop) env(t *tracked) intake.Env {
 		PriorityClass: l.priorityClass,
 		PodLevelEarly: l.PodLevelEarly,
 		PerDevice:     l.perDevice,
+		Mounted:       l.mounted,
 		FirstSeen:     t.firstSeen.UnixNano(),
 	}
 	if l.DRA.Claims {

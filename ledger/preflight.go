@@ -113,6 +113,10 @@ func (l *Loop) still(t *tracked) intake.Env {
 		claimed := env.Claims(t.raw)
 		env.Claims = func(*batchv1.Job) intake.Claimed { return claimed }
 	}
+	if len(pod.Volumes) > 0 {
+		mounted := env.Mounted(t.raw)
+		env.Mounted = func(*batchv1.Job) intake.Mounted { return mounted }
+	}
 	return env
 }
 

@@ -102,7 +102,7 @@ func slimSpec(spec *corev1.PodSpec) {
 		}
 	}
 	// Of volumes, only those that tie a pod to nodes are read.
-	spec.Volumes = only(spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+	spec.Volumes = only(spec.Volumes, func(v corev1.Volume) bool { return intake.Ties(&v) })
 	spec.EphemeralContainers, spec.SecurityContext, spec.ImagePullSecrets = nil, nil, nil
 	spec.HostAliases, spec.DNSConfig, spec.ReadinessGates = nil, nil, nil
 	spec.ServiceAccountName, spec.DeprecatedServiceAccount, spec.Hostname, spec.Subdomain = "", "", "", ""
@@ -116,12 +116,14 @@ func slimSpec(spec *corev1.PodSpec) {
 	}
 }
 
-// slimContainer keeps name, resources, ports of the node and restart policy.
+// slimContainer keeps name, resources, ports of the node, restart policy, and what needs a
+// feature of the node.
 func slimContainer(c *corev1.Container, hostNetwork bool) {
 	ports := only(c.Ports, func(p corev1.ContainerPort) bool { return hostNetwork || p.HostPort != 0 })
 	*c = corev1.Container{
 		Name: once(c.Name), Resources: c.Resources, ResizePolicy: c.ResizePolicy,
-		RestartPolicy: c.RestartPolicy, Ports: ports,
+		RestartPolicy: c.RestartPolicy, Ports: ports, RestartPolicyRules: c.RestartPolicyRules,
+		VolumeMounts: only(c.VolumeMounts, func(m corev1.VolumeMount) bool { return len(m.BindMountOptions) > 0 }),
 	}
 }
 

@@ -3,12 +3,14 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,7 +32,10 @@ func CacheOptions() map[client.Object]cache.ByObject {
 		&corev1.Pod{}:  {Transform: newSlimmer().pod},
 		&corev1.Node{}: {Transform: slimNode},
 
-		&resourceapi.ResourceClaim{}: {Transform: slimClaim},
+		&resourceapi.ResourceClaim{}:    {Transform: slimClaim},
+		&corev1.PersistentVolumeClaim{}: {Transform: slimVolumeClaim},
+		&corev1.PersistentVolume{}:      {Transform: slimVolume},
+		&storagev1.StorageClass{}:       {Transform: cache.TransformStripManagedFields()},
 	}
 }
 
@@ -53,7 +58,7 @@ func (l *Loop) watch(ctx context.Context) error {
 		{&v1alpha1.Queue{}, marker(l.inbox, func(b *batch, name string, o *v1alpha1.Queue) { b.queues[name] = o })},
 		{&corev1.LimitRange{}, l.markLimitRange},
 	}
-	kinds = append(kinds, l.watchDevices()...)
+	kinds = slices.Concat(kinds, l.watchDevices(), l.watchVolumes())
 	var synced []toolscache.InformerSynced
 	for _, kind := range kinds {
 		informer, err := l.Cache.GetInformer(ctx, kind.object)

@@ -114,6 +114,22 @@ func (b *bench) create(name string, gpus int32) {
 	b.watch(name)
 }
 
+// jobOf stores a suspended Job of one such pod, and lets the loop see it.
+func (b *bench) jobOf(name, spec string) {
+	b.t.Helper()
+	suspended, one := true, int32(1)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(b.now),
+		Labels: map[string]string{policies.LabelQueue: "research", policies.LabelState: policies.StateQueued},
+	}}
+	job.Spec.Suspend, job.Spec.Parallelism, job.Spec.Completions = &suspended, &one, &one
+	job.Spec.Template.Spec = *parsed[corev1.PodSpec](b.t, spec)
+	if err := b.store.Create(b.t.Context(), job); err != nil {
+		b.t.Fatal(err)
+	}
+	b.watch(name)
+}
+
 // watch delivers the newest state of a Job, as an informer would.
 func (b *bench) watch(name string) {
 	job, found := b.get(name)

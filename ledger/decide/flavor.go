@@ -24,8 +24,17 @@ func agrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
 			return &r
 		}
 	}
-	if r := affinityAgrees(name, f, place); r != nil {
-		return r
+	if len(f.NodeLabels) > 0 {
+		if place.Affinity != nil {
+			if r := termsAgree(name, f, place.Affinity, otherLabel); r != nil {
+				return r
+			}
+		}
+		for i := range place.Pins {
+			if r := termsAgree(name, f, place.Pins[i].Terms, elsewhere(&place.Pins[i])); r != nil {
+				return r
+			}
+		}
 	}
 	for _, taint := range f.Taints {
 		hard := taint.Effect == "NoSchedule" || taint.Effect == "NoExecute"
@@ -37,15 +46,24 @@ func agrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
 	return nil
 }
 
-// affinityAgrees: some term of the required affinity has nothing against the
-// flavor's labels.
-func affinityAgrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
-	if place.Affinity == nil || len(f.NodeLabels) == 0 {
-		return nil
+// clashing says that a flavor's label is not what a requirement asks for.
+type clashing func(flavor, has string, r demand.NodeRequirement) reason.Reason
+
+func otherLabel(flavor, has string, r demand.NodeRequirement) reason.Reason {
+	return reason.OtherLabel(flavor, r.Key, has, wish(r))
+}
+
+func elsewhere(pin *demand.Pin) clashing {
+	return func(flavor, has string, r demand.NodeRequirement) reason.Reason {
+		return reason.PinnedElsewhere(flavor, r.Key, has, pin.Is)
 	}
+}
+
+// termsAgree: some term has nothing against the flavor's labels.
+func termsAgree(name string, f policies.Flavor, terms []demand.NodeTerm, clashes clashing) *reason.Reason {
 	var clash *reason.Reason
-	for _, term := range place.Affinity {
-		r := termAgrees(name, f, term)
+	for _, term := range terms {
+		r := termAgrees(name, f, term, clashes)
 		if r == nil {
 			return nil
 		}
@@ -60,11 +78,11 @@ func affinityAgrees(name string, f policies.Flavor, place demand.Place) *reason.
 	return clash
 }
 
-func termAgrees(name string, f policies.Flavor, term demand.NodeTerm) *reason.Reason {
+func termAgrees(name string, f policies.Flavor, term demand.NodeTerm, clashes clashing) *reason.Reason {
 	for _, req := range term.Labels {
 		value, named := f.NodeLabels[req.Key]
 		if named && !fit.Meets(req, value, true) {
-			r := reason.OtherLabel(name, req.Key, value, wish(req))
+			r := clashes(name, value, req)
 			return &r
 		}
 	}

@@ -295,9 +295,26 @@ func (p *planner) behind(it *item) *answer {
 }
 
 func (it *item) waiting(a *answer) Waiting {
-	w := Waiting{UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: a.main, Others: a.others}
+	w := Waiting{UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: it.pinned(a.main), Others: a.others}
 	if it.line != nil {
 		w.Queue = it.line.name
 	}
 	return w
+}
+
+// pinned is a reason that has to do with machines, with what of the Job ties it to some
+// of them: others of its class are tied to the same by other claims.
+func (it *item) pinned(r reason.Reason) reason.Reason {
+	switch {
+	case it.class == nil || len(it.class.never) > 0:
+		return r
+	case r.Code != reason.WaitingForMachines && r.Code != reason.Fragmented && r.Code != reason.NeverFits:
+		return r
+	}
+	for _, set := range it.job.PodSets {
+		for _, pin := range set.Place.Pins {
+			r = r.Pinned(pin.Name, pin.Is)
+		}
+	}
+	return r
 }

@@ -32,7 +32,11 @@ type Place struct {
 	NodeSelector map[string]string
 	// Affinity terms, of which one must match; nil means no requirement, an
 	// empty (non-nil) list matches nothing.
-	Affinity    []NodeTerm
+	Affinity []NodeTerm
+	// Pins are what else ties it to nodes: each has to be met.
+	Pins []Pin
+	// Features that a node has to declare.
+	Features    []string
 	Tolerations []policies.Toleration
 	// Existing: only on nodes that are there already.
 	Existing bool
@@ -55,7 +59,7 @@ type Place struct {
 	// no node has it.
 	Claimed resource.List
 	// Unverified names constraints that the ledger does not check (pod
-	// affinity, topology spread, unbound volumes); such a workload is admitted
+	// affinity, topology spread, volumes yet to be made); such a workload is admitted
 	// by resources and judged by the placement timeout.
 	Unverified []string
 }
@@ -72,6 +76,14 @@ func (p *Place) OnNode(requests resource.List) resource.List {
 		}
 	}
 	return rest
+}
+
+// Pin is a thing of a pod that is somewhere already, or may not be everywhere.
+type Pin struct {
+	Name string // of the thing, for people. Pods whose pins differ in nothing else are alike
+	Is   string // where it is, for people: "bound to a volume of zone=a"
+	// Terms of which one must match a node; empty: none does.
+	Terms []NodeTerm
 }
 
 // NodeTerm is a conjunction of requirements on a node.

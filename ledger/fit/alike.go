@@ -144,6 +144,12 @@ func closes(place *demand.Place, row *row) string {
 	if place.Affinity != nil && !anyMatches(place.Affinity, node) {
 		return reason.AffinityThere
 	}
+	if pin := unmet(place.Pins, node); pin != nil {
+		return reason.PinThere(pin.Is)
+	}
+	if name := lacking(place.Features, node); name != "" {
+		return reason.FeatureThere(name)
+	}
 	if text := taintThere(place, node); text != "" {
 		return text
 	}

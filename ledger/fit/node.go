@@ -23,7 +23,8 @@ func cordoned(node *supply.Node) bool {
 }
 
 func sameClass(a, b *supply.Node) bool {
-	return a.Ready == b.Ready && a.Closed == b.Closed && a.Unsure == b.Unsure && maps.Equal(a.Labels, b.Labels) && slices.Equal(a.Taints, b.Taints)
+	return a.Ready == b.Ready && a.Closed == b.Closed && a.Unsure == b.Unsure && maps.Equal(a.Labels, b.Labels) &&
+		slices.Equal(a.Taints, b.Taints) && slices.Equal(a.Features, b.Features)
 }
 
 // gives is how much of a resource a node has to give now, and how much when all

@@ -12,13 +12,16 @@ import (
 const taintUnschedulable = "node.kubernetes.io/unschedulable"
 
 // allows tells whether a pod may run on a node by the scheduler's rules for
-// selector, required affinity and taints. Taints that pass is true for don't
+// selector, required affinity, volumes, features and taints. Taints that pass is true for don't
 // count.
 func allows(place demand.Place, node *supply.Node, pass func(policies.Taint) bool) bool {
 	if place.Existing && node.Coming {
 		return false
 	}
 	if !hasLabels(node.Labels, place.NodeSelector) || place.Affinity != nil && !anyMatches(place.Affinity, node) {
+		return false
+	}
+	if unmet(place.Pins, node) != nil || lacking(place.Features, node) != "" {
 		return false
 	}
 	for _, taint := range node.Taints {
@@ -30,6 +33,26 @@ func allows(place demand.Place, node *supply.Node, pass func(policies.Taint) boo
 		}
 	}
 	return true
+}
+
+// unmet is the first pin that ties a pod to other nodes; nil: none does.
+func unmet(pins []demand.Pin, node *supply.Node) *demand.Pin {
+	for i := range pins {
+		if !anyMatches(pins[i].Terms, node) {
+			return &pins[i]
+		}
+	}
+	return nil
+}
+
+// lacking is the first feature that a node does not declare; empty: it declares all.
+func lacking(features []string, node *supply.Node) string {
+	for _, name := range features {
+		if !slices.Contains(node.Features, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func anyMatches(terms []demand.NodeTerm, node *supply.Node) bool {

@@ -170,10 +170,15 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 	}
 	b = appendLabels(b, place.NodeSelector)
 	if place.Affinity != nil {
-		b = binary.AppendUvarint(append(b, 0xfe), uint64(len(place.Affinity)))
-		for _, term := range place.Affinity {
-			b = appendRequirements(appendRequirements(b, term.Labels), term.Fields)
-		}
+		b = appendTerms(append(b, 0xfe), place.Affinity)
+	}
+	b = binary.AppendUvarint(b, uint64(len(place.Pins)))
+	for _, pin := range place.Pins { // of whatever name
+		b = appendTerms(appendText(b, pin.Is), pin.Terms)
+	}
+	b = binary.AppendUvarint(b, uint64(len(place.Features)))
+	for _, name := range place.Features {
+		b = appendText(b, name)
 	}
 	for _, t := range place.Tolerations {
 		b = appendToleration(b, t)
@@ -204,6 +209,14 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(keys)))
 	for _, key := range keys {
 		b = appendText(appendText(b, key), labels[key])
+	}
+	return b
+}
+
+func appendTerms(b []byte, terms []demand.NodeTerm) []byte {
+	b = binary.AppendUvarint(b, uint64(len(terms)))
+	for _, term := range terms {
+		b = appendRequirements(appendRequirements(b, term.Labels), term.Fields)
 	}
 	return b
 }

@@ -3,7 +3,6 @@ package intake
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +21,8 @@ type Claimed struct {
 	Charged amounts.List
 	// Devices are the units of a row, see demand.Place.
 	Devices amounts.List
-	// Nodes are where devices are that are allocated already; nil: anywhere.
-	Nodes []demand.NodeTerm
+	// Pins are where devices are that are allocated already.
+	Pins []demand.Pin
 	// Problem is why they can't be counted.
 	Problem *reason.Reason
 }
@@ -81,7 +80,7 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 	}
 	if to.Node == "" {
 		r.row()
-		to.Place.Affinity = both(to.Place.Affinity, r.Nodes)
+		to.Place.Pins = r.Pins
 	} else if r.Name != nil && len(r.own) > 0 {
 		name, units := r.Name(r.own)
 		r.Devices = amounts.List{name: units}
@@ -235,7 +234,8 @@ func (r *reading) wants(as string, claim *resourceapi.ResourceClaim) {
 	if at == nil {
 		r.want(as, claim.Spec)
 	} else if at.NodeSelector != nil {
-		r.Nodes = both(r.Nodes, nodeTerms(at.NodeSelector.NodeSelectorTerms))
+		terms := nodeTerms(at.NodeSelector.NodeSelectorTerms)
+		r.Pins = append(r.Pins, demand.Pin{Name: "resource claim " + as, Is: "allocated on " + where(terms), Terms: terms})
 	}
 }
 
@@ -307,21 +307,4 @@ func ChargedAs(class *resourceapi.DeviceClass) string {
 		return *extended
 	}
 	return resourceapi.ResourceDeviceClassPrefix + class.Name
-}
-
-// both is the terms of which one of each list must match; nil is no requirement.
-func both(a, b []demand.NodeTerm) []demand.NodeTerm {
-	if a == nil {
-		return b
-	}
-	if b == nil {
-		return a
-	}
-	all := []demand.NodeTerm{}
-	for _, x := range a {
-		for _, y := range b {
-			all = append(all, demand.NodeTerm{Labels: slices.Concat(x.Labels, y.Labels), Fields: slices.Concat(x.Fields, y.Fields)})
-		}
-	}
-	return all
 }

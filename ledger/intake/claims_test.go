@@ -155,8 +155,10 @@ func TestWhatOfClaimsCannotBeCountedIsNamed(t *testing.T) {
 
 const allocated = `{allocation: {nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}`
 
-func there() []demand.NodeTerm {
-	return []demand.NodeTerm{{Fields: []demand.NodeRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n1"}}}}}
+func there() []demand.Pin {
+	return []demand.Pin{{Name: "resource claim x", Is: "allocated on metadata.name=n1", Terms: []demand.NodeTerm{
+		{Fields: []demand.NodeRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n1"}}}},
+	}}}
 }
 
 func TestAClaimThatIsAllocatedSaysWhereAndTakesNoMore(t *testing.T) {
@@ -169,7 +171,7 @@ func TestAClaimThatIsAllocatedSaysWhereAndTakesNoMore(t *testing.T) {
 		t.Fatalf("problem: %s", got.Problem.Message)
 	}
 	set := got.PodSets[0]
-	if diff := cmp.Diff(there(), set.Place.Affinity); diff != "" {
+	if diff := cmp.Diff(there(), set.Place.Pins); diff != "" {
 		t.Errorf("where (-want +got):\n%s", diff)
 	}
 	if set.Place.Devices != nil {
@@ -182,7 +184,7 @@ func TestPodsAreChargedForTheirClaims(t *testing.T) {
 	cases := []struct {
 		name, pod, status string
 		charged, rows     resource.List
-		nodes             []demand.NodeTerm
+		nodes             []demand.Pin
 		specs             int
 	}{
 		{
@@ -227,7 +229,7 @@ func TestPodsAreChargedForTheirClaims(t *testing.T) {
 			if diff := cmp.Diff(c.rows, got.Place.Devices); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.nodes, got.Place.Affinity); diff != "" {
+			if diff := cmp.Diff(c.nodes, got.Place.Pins); diff != "" {
 				t.Errorf("where (-want +got):\n%s", diff)
 			}
 			if len(specs) != c.specs {

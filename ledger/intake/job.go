@@ -2,6 +2,7 @@ package intake
 
 import (
 	"math"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,9 @@ type Env struct {
 	// Claims is what the claims of a Job's pods come to, of which it has some; nil: the
 	// cluster has no claims.
 	Claims func(job *batchv1.Job) Claimed
+	// Mounted is where the volumes of a Job's pods tie them to, of which it has some;
+	// nil: nobody knows.
+	Mounted func(job *batchv1.Job) Mounted
 	// FirstSeen is when the ledger first saw the Job in a queue, unix
 	// nanoseconds; it counts only for a Job that nobody stamped.
 	FirstSeen int64
@@ -67,6 +71,14 @@ func (e Env) claimed(job *batchv1.Job) Claimed {
 		return Claimed{Problem: &none}
 	}
 	return e.Claims(job)
+}
+
+func (e Env) mounted(job *batchv1.Job) Mounted {
+	names := tying(&job.Spec.Template.Spec)
+	if len(names) == 0 || e.Mounted == nil {
+		return Mounted{Unverified: names}
+	}
+	return e.Mounted(job)
 }
 
 // Job reads a managed Job. It never fails: what cannot be counted is a Problem
@@ -129,6 +141,10 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	if problem == nil {
 		problem = claimed.Problem
 	}
+	mounted := env.mounted(job)
+	if problem == nil {
+		problem = mounted.Problem
+	}
 	perPod.AddTo(claimed.Charged, 1)
 	count := wantActive(job)
 	set := demand.PodSet{
@@ -136,12 +152,12 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		Count:    count,
 		MinCount: least(job, count),
 		Requests: perPod,
-		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}),
+		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}, mounted.Unverified),
 		Labels:   job.Spec.Template.Labels,
 		Topology: topology(job),
 	}
 	set.Place.Claimed, set.Place.Devices = claimed.Charged, claimed.Devices
-	set.Place.Affinity = both(set.Place.Affinity, claimed.Nodes)
+	set.Place.Pins = slices.Concat(mounted.Pins, claimed.Pins)
 	if problem == nil {
 		problem = uncountableTotal(perPod, peak(job))
 	}

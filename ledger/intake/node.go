@@ -22,6 +22,7 @@ func Node(node *corev1.Node) *supply.Node {
 		Unsure:      shared(node),
 		Allocatable: amountsOf(node.Status.Allocatable),
 		Capacity:    amountsOf(node.Status.Capacity),
+		Features:    node.Status.DeclaredFeatures,
 	}
 	if n.Unsure != "" {
 		n.Allocatable, n.Capacity = withoutDevices(n.Allocatable), withoutDevices(n.Capacity)

@@ -11,13 +11,15 @@ import (
 )
 
 // place says where a pod of this spec may run. own are the pod's labels and
-// namespace, to tell whether an anti-affinity keeps it from its own siblings.
-func place(spec *corev1.PodSpec, own siblings) demand.Place {
+// namespace, to tell whether an anti-affinity keeps it from its own siblings; volumes
+// those of which nobody knows where they tie it to.
+func place(spec *corev1.PodSpec, own siblings, volumes []string) demand.Place {
 	p := demand.Place{
 		NodeSelector: spec.NodeSelector,
 		Affinity:     required(spec),
 		Tolerations:  tolerations(spec.Tolerations),
 		Once:         hostPorts(spec),
+		Features:     features(spec),
 	}
 	unverified := set{}
 	podAffinity(spec.Affinity, own, &p, unverified)
@@ -26,10 +28,8 @@ func place(spec *corev1.PodSpec, own siblings) demand.Place {
 			unverified.add("topologySpreadConstraints")
 		}
 	}
-	for _, volume := range spec.Volumes {
-		if volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil {
-			unverified.add("volume " + volume.Name)
-		}
+	for _, name := range volumes {
+		unverified.add("volume " + name)
 	}
 	if len(spec.SchedulingGates) > 0 {
 		unverified.add("schedulingGates")

@@ -36,7 +36,7 @@ func Catalogue() []Entry {
 }
 
 // codes is how many there are.
-const codes = 21
+const codes = 22
 
 // catalogue costs no allocation.
 func catalogue() [codes]Entry {
@@ -79,6 +79,8 @@ func catalogue() [codes]Entry {
 			"Nothing to do: it keeps its place in the queue, and starts again when there is room."},
 		{MakingRoom, GroupBetween, "Others are making room for it",
 			"Nothing to do: it starts when the last of their pods is gone."},
+		{WaitingForVolumes, GroupBetween, "A volume that its pods mount is not to be had",
+			"Make the volume claim that the message names, or free it: the Job goes on by itself."},
 
 		{WaitingForQuota, GroupShare, "Its queue has no quota left",
 			"It starts when Jobs of its queue end, or of those that it shares with, or with a bigger quota; a smaller Job may start sooner."},

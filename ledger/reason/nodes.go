@@ -62,6 +62,13 @@ func TaintThere(key, value, effect string) string {
 	return "taint " + key + ":" + effect + " not tolerated"
 }
 
+// PinThere is that something of the pods is elsewhere: a volume, or a device that they
+// have already.
+func PinThere(is string) string { return "not here: one of its claims is " + is }
+
+// FeatureThere is that a node does not declare a feature that the pods need.
+func FeatureThere(name string) string { return "does not declare the feature " + name }
+
 // TakenThere is that somebody has a thing that a node has once.
 func TakenThere(thing string) string { return thing + " taken" }
 

@@ -27,6 +27,8 @@ const (
 	Preempted  Code = "Preempted"
 	MakingRoom Code = "MakingRoom"
 
+	WaitingForVolumes Code = "WaitingForVolumes"
+
 	WaitingForQuota Code = "WaitingForQuota"
 
 	WaitingForMachines Code = "WaitingForMachines"

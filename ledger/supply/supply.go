@@ -20,6 +20,8 @@ type Node struct {
 	// Unsure says why its devices can't be counted; they are in neither list below then.
 	Unsure      string
 	Allocatable resource.List
+	// Features that it declares.
+	Features []string
 	// Coming: it is not there, and an autoscaler would add it.
 	Coming bool
 	// Capacity is what is built in, devices that are out of order included.

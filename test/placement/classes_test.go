@@ -29,6 +29,7 @@ func classes() []class {
 		{"Devices of a pool that several nodes take from count as nothing.", besideSharedPools},
 		{"Several pods of a Job that share a claim wait until somebody has had it allocated.", sharing},
 		{"Of cards that can be cut, claims for several parts may be told to be fewer than there is room for.", ofSeveralParts},
+		{"A claim that waits for a pod goes where its class makes volumes, even if one is there already elsewhere.", never},
 		// Everybody is bound when the held are tried, and nobody displaces.
 		{"A gang goes only if it has room wherever pods that were let go before it land, and they wherever it lands.", never},
 		{"Room that the scheduler would make by preemption is not there until it has been made.", never},

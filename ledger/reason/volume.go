@@ -1,0 +1,40 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+)
+
+// NoVolume is that pods which mount a PersistentVolumeClaim would find no node.
+func NoVolume(claim, why string) Reason {
+	return Reason{Code: WaitingForVolumes, Message: fmt.Sprintf("volume claim %s: %s", claim, why)}
+}
+
+// NoStorageClass is a class of volumes, made for each pod, that does not exist.
+func NoStorageClass(as, class string) Reason {
+	return Reason{Code: WaitingForVolumes, Message: fmt.Sprintf(
+		"spec.template.spec.volumes[%s].ephemeral: StorageClass %s not found. Try: a name from kubectl get storageclasses", as, class)}
+}
+
+// VolumeForOnePod is a claim that one pod at a time may have, of a Job with more.
+func VolumeForOnePod(as, claim string, pods int64) Reason {
+	return badRequest("spec.template.spec.volumes[%s]: volume claim %s is ReadWriteOncePod, for one pod at a time, and the Job runs %s at once. "+
+		"Try: spec.parallelism: 1, or a claim that is ReadWriteMany", as, claim, Pods(pods))
+}
+
+// Pinned adds to a reason where a claim ties the pods to; what would help stays last.
+func (r Reason) Pinned(claim, is string) Reason {
+	at := len(r.Message)
+	for _, end := range []string{". It starts by itself", ". " + advice} {
+		if i := strings.Index(r.Message, end); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	r.Message = fmt.Sprintf("%s; %s is %s%s", r.Message[:at], claim, is, r.Message[at:])
+	return r
+}
+
+// PinnedElsewhere is a flavor whose label contradicts where a claim of the pods is.
+func PinnedElsewhere(flavor, key, has, is string) Reason {
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has %s=%s, and one of the pods' claims is %s", flavor, key, has, is)}
+}
