@@ -27,6 +27,7 @@ func (p *planner) admit(it *item, a *assignment) {
 		asked := it.entry.Form().Sets[i].Set
 		reservation.PodSets = append(reservation.PodSets, demand.ReservedPodSet{
 			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Claimed: asked.Place.Claimed,
+			Unverified:   asked.Place.Unverified,
 			Flavors:      p.chargedOn(it.class, i, set),
 			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
 			Existing: set.machines.place.Existing,

@@ -42,6 +42,8 @@ type ReservedPodSet struct {
 	Requests resource.List `json:"requests"`
 	// Claimed is what of the requests stands for devices by claims: no node has it.
 	Claimed resource.List `json:"claimed,omitempty"`
+	// Unverified is what of its wishes was left to the scheduler.
+	Unverified []string `json:"unverified,omitempty"`
 	// Flavors is resource → flavor for every charged resource and whatever it was
 	// charged for, and always for pods: what has no flavor of its own is charged where
 	// the pods are.

@@ -62,7 +62,7 @@ func Ties(v *corev1.Volume) bool {
 
 // inPlace is a disk that the pod names itself, and that others on a node may have in use.
 func inPlace(v *corev1.Volume) bool {
-	return v.ISCSI != nil || v.RBD != nil || v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil //nolint:staticcheck // pods have them
+	return v.ISCSI != nil || v.RBD != nil || v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil
 }
 
 // tying is the names of the volumes that may tie a pod to some nodes.
@@ -284,20 +284,20 @@ const wheresMax = 3
 
 // where terms mean, for people.
 func where(terms []demand.NodeTerm) string {
-	var any []string
+	var places []string
 	for i, t := range terms {
 		if i == wheresMax {
-			any = append(any, fmt.Sprintf("%d other places", len(terms)-i))
+			places = append(places, fmt.Sprintf("%d other places", len(terms)-i))
 			break
 		}
 		var all []string
 		for _, r := range slices.Concat(t.Labels, t.Fields) {
 			all = append(all, says(r))
 		}
-		any = append(any, strings.Join(all, ","))
+		places = append(places, strings.Join(all, ","))
 	}
-	if any == nil {
+	if places == nil {
 		return "no node"
 	}
-	return strings.Join(any, " or ")
+	return strings.Join(places, " or ")
 }

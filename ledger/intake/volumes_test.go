@@ -59,7 +59,9 @@ func pin(name, is string, terms ...demand.NodeTerm) []demand.Pin {
 func byLabel(r ...demand.NodeRequirement) demand.NodeTerm { return demand.NodeTerm{Labels: r} }
 
 func TestAVolumeTiesItsPodsToWhereItIs(t *testing.T) {
-	missing := func(key string) demand.NodeRequirement { return demand.NodeRequirement{Key: key, Operator: "DoesNotExist"} }
+	missing := func(key string) demand.NodeRequirement {
+		return demand.NodeRequirement{Key: key, Operator: "DoesNotExist"}
+	}
 	nowhere := byLabel(missing(corev1.LabelFailureDomainBetaZone), missing(corev1.LabelFailureDomainBetaRegion), missing(corev1.LabelTopologyZone), missing(corev1.LabelTopologyRegion))
 	for _, c := range []struct {
 		name       string

@@ -134,7 +134,7 @@ func asks(d *demand.Job, state string) []Ask {
 	if d.Reservation != nil && (state == StateAdmitted || state == StateComplete || state == StateFailed) {
 		list := make([]Ask, 0, len(d.Reservation.PodSets))
 		for _, set := range d.Reservation.PodSets {
-			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: unverified(d, set.Name)})
+			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: unverified(d, &set)})
 		}
 		return list
 	}
@@ -145,13 +145,15 @@ func asks(d *demand.Job, state string) []Ask {
 	return list
 }
 
-func unverified(d *demand.Job, podSet string) []string {
+// unverified is what was left to the scheduler when the Job was admitted; a reservation of
+// before that was recorded leaves what can be read off the Job itself.
+func unverified(d *demand.Job, reserved *demand.ReservedPodSet) []string {
 	for _, set := range d.PodSets {
-		if set.Name == podSet {
+		if set.Name == reserved.Name && reserved.Unverified == nil {
 			return set.Place.Unverified
 		}
 	}
-	return nil
+	return reserved.Unverified
 }
 
 // askedBy is what all pods together want of the row.

@@ -169,9 +169,11 @@ func queueOf(d *demand.Job) string {
 
 // blind is what the plugin knows of the cluster beside the Job: nothing. So the
 // defaults of LimitRanges and the overhead of a RuntimeClass are missing from
-// what a waiting Job asks; an admitted one has the exact numbers on it.
+// what a waiting Job asks; an admitted one has the exact numbers on it. Where volumes are
+// is known to the ledger only.
 func blind() intake.Env {
 	return intake.Env{
+		Mounted:       func(*batchv1.Job) intake.Mounted { return intake.Mounted{} },
 		RuntimeClass:  func(string) *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
 		PriorityClass: func(string) *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
 	}

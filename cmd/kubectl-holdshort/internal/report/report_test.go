@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,5 +158,25 @@ func TestAJobThatTakesNoWordOfTheLedgerIsNotTakenForAnUndecidedOne(t *testing.T)
 	x.wait(Evidence{Events: []corev1.Event{refused}})
 	if strings.Contains(x.Advice.Text, "shorten") {
 		t.Errorf("a Job that has a reason is told %q", x.Advice.Text)
+	}
+}
+
+// Where volumes are is known when a Job is let go, and not to the plugin.
+func TestWhatIsUnverifiedOfVolumesIsWhatWasRecorded(t *testing.T) {
+	job := batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: "n", UID: "u", Labels: map[string]string{"holdshort.dev/queue": "research"}}}
+	job.Spec.Template.Spec.Volumes = []corev1.Volume{
+		{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "d"}}},
+	}
+	suspended := true
+	job.Spec.Suspend = &suspended
+	if got := Explain(Evidence{Job: &job}).Asks[0].Unverified; got != nil {
+		t.Errorf("of a waiting Job %v is unverified, want nothing", got)
+	}
+	suspended = false
+	for recorded, want := range map[string][]string{"": nil, `"unverified":["volume data"],`: {"volume data"}} {
+		job.Annotations = map[string]string{"holdshort.dev/reservation": `{"uid":"u","queue":"research","podSets":[{"name":"main","count":1,` + recorded + `"flavors":{"pods":"gpu"}}],"time":1}`}
+		if got := Explain(Evidence{Job: &job}).Asks[0].Unverified; !slices.Equal(got, want) {
+			t.Errorf("%v is unverified, want %v", got, want)
+		}
 	}
 }
