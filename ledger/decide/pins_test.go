@@ -69,3 +69,15 @@ func TestAVolumeLeavesTheFlavorsOfItsZone(t *testing.T) {
 		t.Errorf("said (-want +got):\n%s", diff)
 	}
 }
+
+// What pods need of a node is said where no node has it.
+func TestAFeatureThatNoNodeDeclaresIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.job("new", 1, 1, func(j *demand.Job) { j.PodSets[0].Place.Features = []string{"Fancy"} })
+	want := map[string]string{"new": "NeverFits: no node of gpu has the labels that the pods select and no other taints than they tolerate" +
+		"; its pods need nodes that declare Fancy. It starts by itself if such a node comes"}
+	if diff := cmp.Diff(want, said(w.plan())); diff != "" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+}

@@ -303,7 +303,7 @@ func (it *item) waiting(a *answer) Waiting {
 }
 
 // pinned is a reason that has to do with machines, with what of the Job ties it to some
-// of them: others of its class are tied to the same by other claims.
+// of them beside its selectors: others of its class are tied to the same by other claims.
 func (it *item) pinned(r reason.Reason) reason.Reason {
 	switch {
 	case it.class == nil || len(it.class.never) > 0:
@@ -313,7 +313,10 @@ func (it *item) pinned(r reason.Reason) reason.Reason {
 	}
 	for _, set := range it.job.PodSets {
 		for _, pin := range set.Place.Pins {
-			r = r.Pinned(pin.Name, pin.Is)
+			r = r.With(reason.Pinned(pin.Name, pin.Is))
+		}
+		if len(set.Place.Features) > 0 {
+			r = r.With(reason.Needed(set.Place.Features))
 		}
 	}
 	return r

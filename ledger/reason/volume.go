@@ -22,15 +22,23 @@ func VolumeForOnePod(as, claim string, pods int64) Reason {
 		"Try: spec.parallelism: 1, or a claim that is ReadWriteMany", as, claim, Pods(pods))
 }
 
-// Pinned adds to a reason where a claim ties the pods to; what would help stays last.
-func (r Reason) Pinned(claim, is string) Reason {
+// Pinned is where a claim ties pods to.
+func Pinned(claim, is string) string { return claim + " is " + is }
+
+// Needed is the features that pods need of a node.
+func Needed(features []string) string {
+	return "its pods need nodes that declare " + and(features)
+}
+
+// With adds to what a reason says; what would help stays last.
+func (r Reason) With(note string) Reason {
 	at := len(r.Message)
 	for _, end := range []string{". It starts by itself", ". " + advice} {
 		if i := strings.Index(r.Message, end); i >= 0 {
 			at = min(at, i)
 		}
 	}
-	r.Message = fmt.Sprintf("%s; %s is %s%s", r.Message[:at], claim, is, r.Message[at:])
+	r.Message = r.Message[:at] + "; " + note + r.Message[at:]
 	return r
 }
 

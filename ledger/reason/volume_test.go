@@ -14,7 +14,7 @@ func TestWhereAVolumeIsComesBeforeTheAdvice(t *testing.T) {
 		"too much. Try: less": "too much; volume claim x is bound to a volume of zone=a. Try: less",
 	} {
 		r := reason.Reason{Code: reason.NeverFits, Message: message}
-		if got := r.Pinned("volume claim x", "bound to a volume of zone=a").Message; got != want {
+		if got := r.With(reason.Pinned("volume claim x", "bound to a volume of zone=a")).Message; got != want {
 			t.Errorf("said %q, want %q", got, want)
 		}
 	}

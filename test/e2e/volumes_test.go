@@ -139,5 +139,5 @@ func TestVolumesPinAGang(t *testing.T) {
 	must(t, s.Waits(ctx, "twice", "NeverFits"))
 	text, err = s.Explain(ctx, "twice")
 	must(t, err)
-	must(t, stories.Contains(text, "does not declare the feature "+restarts))
+	must(t, stories.Contains(text, "its pods need nodes that declare "+restarts, "does not declare the feature "+restarts))
 }
