@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,11 +21,11 @@ type churn struct {
 	shape  shape
 	r      *rand.Rand
 	did    int
-	ended  int // pods of Jobs
+	ended  map[string]bool // Jobs that lost a pod
 }
 
-// A pod for every so many Jobs is ended: the Job controller waits longer before each next
-// one, so a few Jobs whose pods are ended for ever would never be over.
+// One of so many Jobs loses a pod, and only one: the Job controller waits longer before
+// each next one that it makes, so the last few Jobs would never be over.
 const jobsForEachEnd = 8
 
 // start interferes until the context ends: once in a while, a node is cordoned for some
@@ -65,17 +68,22 @@ func (c *churn) cordon(ctx context.Context, node string) error {
 
 // deletePod ends one pod of the Jobs that run, as an eviction would.
 func (c *churn) deletePod(ctx context.Context) error {
-	if c.ended >= c.shape.jobs/jobsForEachEnd {
+	if len(c.ended) >= c.shape.jobs/jobsForEachEnd {
 		return nil
 	}
 	list, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running", ResourceVersion: "0"})
-	if err != nil || len(list.Items) == 0 {
+	if err != nil {
 		return err
 	}
-	err = c.client.CoreV1().Pods(namespace).Delete(ctx, list.Items[c.r.IntN(len(list.Items))].Name, metav1.DeleteOptions{})
+	pods := slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return c.ended[p.Labels[batchv1.JobNameLabel]] })
+	if len(pods) == 0 {
+		return nil
+	}
+	pod := &pods[c.r.IntN(len(pods))]
+	err = c.client.CoreV1().Pods(namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // it has ended by itself
 	}
-	c.ended++
+	c.ended[pod.Labels[batchv1.JobNameLabel]] = true
 	return err
 }

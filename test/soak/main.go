@@ -132,7 +132,7 @@ func create(ctx context.Context, env *stories.Env, s shape, r *rand.Rand) error 
 
 // await the end of all Jobs. When half of them have ended, others begin to interfere.
 func await(ctx context.Context, env *stories.Env, w *witness.Witness, res *result, failed chan error) error {
-	others := &churn{client: env.Client, shape: res.shape, r: rand.New(rand.NewPCG(2, 2))}
+	others := &churn{client: env.Client, shape: res.shape, ended: map[string]bool{}, r: rand.New(rand.NewPCG(2, 2))}
 	churning, quiet := context.WithCancel(ctx)
 	defer quiet()
 	var until chan struct{}
