@@ -2,7 +2,6 @@ package fit
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (r *Room) near(s *Shape, others []Promise) []Promise {
 		if o.Pods <= 0 {
 			continue
 		}
-		if r.Slots(o.Shape); o.Shape == s || s.overlaps(o.Shape) {
+		if r.Slots(o.Shape); o.Shape == s || s.overlaps(o.Shape.where) {
 			near = append(near, o)
 		}
 	}
@@ -59,13 +58,10 @@ func (r *Room) near(s *Shape, others []Promise) []Promise {
 
 // leftIn is Left for the rows of one domain.
 func (r *Room) leftIn(s *Shape, t *slotTable, rows []int32, slots int64, others []Promise) int64 {
-	u := survey{lies: make([]lie, len(s.req))}
-	for k := range u.lies {
-		u.lies[k].spare = math.MaxInt64
-	}
+	var u survey
+	u.begin(s)
 	for _, i := range rows {
 		if s.matches(i) {
-			u.largest = max(u.largest, t.rows[i])
 			u.add(s, r.free[int(i)*r.nodes.stride:], t.rows[i])
 		}
 	}
@@ -108,7 +104,7 @@ func (n *Nodes) EmptyDomains(s *Shape, key string) Domains {
 	l := n.level(key)
 	return l.lie(func(id int) (slots int64, matches bool) {
 		for _, i := range l.rows[id] {
-			if allows(s.place, n.rows[i].node, passing) {
+			if s.matchesEver(i) {
 				slots, matches = slots+n.slotsOf(s, n.whole[int(i)*n.stride:]), true
 			}
 		}

@@ -119,7 +119,7 @@ func (n *Nodes) least(of uint64) resource.List {
 	var least resource.List
 	for i := range n.rows {
 		r := &n.rows[i]
-		if r.of&of == 0 || !r.open() {
+		if r.of&of == 0 || !r.open {
 			continue
 		}
 		if least == nil {

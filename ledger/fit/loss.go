@@ -39,7 +39,7 @@ func (r *Room) Left(s *Shape, others []Promise) int64 {
 		if o.Shape == s || o.Pods <= 0 {
 			continue
 		}
-		if r.Slots(o.Shape); s.overlaps(o.Shape) {
+		if r.Slots(o.Shape); s.overlaps(o.Shape.where) {
 			near = append(near, o)
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Shape) amount(res int32) int64 {
 func Overlap(a, b *Shape) bool {
 	a.nodes.room.Slots(a)
 	b.nodes.room.Slots(b)
-	return a.overlaps(b)
+	return a.overlaps(b.where)
 }
 
 // Request is what one pod of the shape asks of a resource.

@@ -8,9 +8,11 @@ import (
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
-// open tells whether a node may be given anything new.
-func (r *row) open() bool {
-	return r.node != nil && r.node.Ready && r.node.Closed == "" && !cordoned(r.node)
+// set notes what node a row has, and what is asked of it more often than it changes.
+func (r *row) set(node *supply.Node) {
+	r.node = node
+	r.open = node != nil && node.Ready && node.Closed == "" && !cordoned(node)
+	r.odd = node != nil && (node.Closed != "" || node.Unsure != "")
 }
 
 func cordoned(node *supply.Node) bool {

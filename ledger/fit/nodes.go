@@ -37,6 +37,7 @@ type Nodes struct {
 	held      []int64 // rows × stride, terminating pods included
 	room      *Room   // what is free right now
 	shapes    map[string]*Shape
+	wheres    map[string]*where
 	vectors   map[string]*Vector
 	elastic   []elastic
 	changes   uint64 // of what nodes are and have, not of what is held
@@ -48,6 +49,8 @@ type Nodes struct {
 type row struct {
 	name string
 	node *supply.Node // nil: pods are bound to a node that is not there
+	open bool         // it may be given anything new
+	odd  bool         // its node says why it is closed, or not sure of its devices
 	pods int
 	// of is the elastic flavors that it counts against, a bit each.
 	of uint64
@@ -63,7 +66,7 @@ func New() *Nodes {
 	n := &Nodes{
 		index:  map[string]int32{},
 		byName: map[string]int32{},
-		shapes: map[string]*Shape{}, vectors: map[string]*Vector{}, levels: map[string]*level{},
+		shapes: map[string]*Shape{}, wheres: map[string]*where{}, vectors: map[string]*Vector{}, levels: map[string]*level{},
 		stride: 8,
 	}
 	n.room = &Room{nodes: n, cache: map[*Shape]*slotTable{}}
@@ -82,7 +85,7 @@ func (n *Nodes) SetNode(node *supply.Node) {
 		r.class++
 		n.owned(r, node)
 	}
-	r.node = node
+	r.set(node)
 	if changed {
 		n.setLevels(i)
 	}
@@ -115,7 +118,7 @@ func (n *Nodes) DeleteNode(name string) {
 		return
 	}
 	n.owned(&n.rows[i], nil)
-	n.rows[i].node = nil
+	n.rows[i].set(nil)
 	n.rows[i].class++
 	n.setLevels(i)
 	for res := range n.resources {
@@ -212,7 +215,7 @@ func (n *Nodes) release(i int32) {
 // touch works out what is free in a row and tells every cached count.
 func (n *Nodes) touch(i int32) {
 	lo := int(i) * n.stride
-	open := n.rows[i].open()
+	open := n.rows[i].open
 	for k := lo; k < lo+n.stride; k++ {
 		n.room.free[k] = 0
 		if open {

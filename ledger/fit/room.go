@@ -27,6 +27,7 @@ type slotTable struct {
 	total  int64
 	splits []*split
 	survey survey
+	blocks []survey // that it is joined of
 }
 
 // set notes how many pods a row has room for.
@@ -37,6 +38,9 @@ func (t *slotTable) set(i int32, slots int64) {
 	was := t.rows[i]
 	t.total += slots - was
 	t.rows[i] = slots
+	if t.survey.known = false; int(i/64) < len(t.blocks) {
+		t.blocks[i/64].known = false
+	}
 	for _, p := range t.splits {
 		p.set(i, was, slots)
 	}
@@ -64,7 +68,7 @@ func (r *Room) Give(node string, v *Vector, sign int64) {
 	}
 	give := func(res int32, n int64) {
 		back[res] += sign * n
-		if r.nodes.rows[i].open() {
+		if r.nodes.rows[i].open {
 			k := int(i)*r.nodes.stride + int(res)
 			r.free[k] = max(0, r.nodes.alloc[k]-r.nodes.held[k]+back[res])
 		}
@@ -108,10 +112,7 @@ func (r *Room) table(s *Shape) *slotTable {
 	for _, i := range r.log[t.at-r.start:] {
 		t.set(i, r.count(s, i))
 	}
-	if now := r.now(); t.at != now {
-		t.at = now
-		t.survey.known = false
-	}
+	t.at = r.now()
 	return t
 }
 
@@ -139,6 +140,9 @@ func (r *Room) recount(s *Shape, t *slotTable) {
 	}
 	t.at = r.now()
 	t.survey.known = false
+	for b := range t.blocks {
+		t.blocks[b].known = false
+	}
 }
 
 // count is slots(node) = min over resources of floor(free/request), and at most
@@ -157,10 +161,13 @@ func (r *Room) count(s *Shape, i int32) int64 {
 			return 0
 		}
 	}
-	for _, a := range s.req {
-		if most = min(most, free[a.res]/a.n); most == 0 {
+	for _, a := range s.req { // before there is anything to divide
+		if free[a.res] < a.n {
 			return 0
 		}
+	}
+	for _, a := range s.req {
+		most = min(most, free[a.res]/a.n)
 	}
 	return most
 }

@@ -92,7 +92,7 @@ func inOrder(amounts []amount) []amount {
 // Shape is what pods of one kind need of a node: amounts and where they may
 // run. Equal shapes are one pointer, so that their pods are interchangeable.
 type Shape struct {
-	nodes   *Nodes
+	*where
 	key     string
 	place   demand.Place
 	req     []amount // by resource index
@@ -100,8 +100,6 @@ type Shape struct {
 	perNode int64    // most on one node, whatever there is; 0: no limit
 	refs    int
 	used    uint64
-	classes []uint32 // the class of each row when it was last judged
-	match   []uint64 // bit i: row i may run it
 	never   emptyRoom
 }
 
@@ -118,7 +116,8 @@ func (n *Nodes) Shape(place demand.Place, list resource.List, ignored func(strin
 	n.key = appendShape(n.key[:0], place, list, ignored)
 	s := n.shapes[string(n.key)]
 	if s == nil {
-		s = &Shape{nodes: n, key: string(n.key), place: place}
+		s = &Shape{key: string(n.key), place: place}
+		s.where = n.where(place) // makes another key
 		s.req, s.perNode = n.once(n.amounts(n.amounts(nil, list, ignored), place.Devices, nil), place.Once)
 		if place.PerNode > 0 {
 			s.perNode = place.PerNode
@@ -150,6 +149,7 @@ func (n *Nodes) Tidy() {
 		if s.refs == 0 && s.used+lately < n.uses {
 			delete(n.shapes, key)
 			delete(n.room.cache, s)
+			s.let()
 		}
 	}
 }
@@ -165,6 +165,11 @@ func appendShape(b []byte, place demand.Place, list resource.List, ignored func(
 	}
 	b = binary.AppendVarint(b, place.PerNode)
 	b = appendAmounts(appendAmounts(b, place.Devices, nil), place.Claimed, nil) // Place is told of it
+	return appendWhere(b, place)
+}
+
+// appendWhere writes what tells the nodes apart that allows looks at.
+func appendWhere(b []byte, place demand.Place) []byte {
 	if place.Existing {
 		b = append(b, 0xfd)
 	}
@@ -239,48 +244,11 @@ func appendToleration(b []byte, t policies.Toleration) []byte {
 	return appendText(appendText(b, t.Value), t.Effect)
 }
 
-// matches tells whether pods of the shape may run in a row, as it is now.
-func (s *Shape) matches(i int32) bool {
-	if int(i) >= len(s.classes) {
-		s.classes = append(s.classes, make([]uint32, len(s.nodes.rows)-len(s.classes))...)
-		s.match = append(s.match, make([]uint64, (len(s.nodes.rows)+63)/64-len(s.match))...)
-	}
-	word, bit := i/64, uint64(1)<<(i%64)
-	if r := &s.nodes.rows[i]; s.classes[i] != r.class {
-		s.classes[i] = r.class
-		s.match[word] &^= bit
-		if r.open() && allows(s.place, r.node, nil) {
-			s.match[word] |= bit
-		}
-	}
-	return s.match[word]&bit != 0
-}
-
-// rejudge looks again at the rows that could run it when they were last judged.
-func (s *Shape) rejudge() {
-	for w := range s.match {
-		for word := s.match[w]; word != 0; word &= word - 1 {
-			s.matches(int32(w*64 + bits.TrailingZeros64(word)))
-		}
-	}
-}
-
-// overlaps tells whether some node may run both. Both have been counted, so
-// their bits are up to date.
-func (s *Shape) overlaps(other *Shape) bool {
-	for w := range min(len(s.match), len(other.match)) {
-		if s.match[w]&other.match[w] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Nodes is how many nodes may run the shape.
 func (s *Shape) Nodes() int {
 	s.nodes.room.Slots(s)
 	count := 0
-	for _, w := range s.match {
+	for _, w := range s.now {
 		count += bits.OnesCount64(w)
 	}
 	return count

@@ -18,12 +18,12 @@ func (n *Nodes) Stock(s *Shape, name string) Stock {
 	}
 	for i := range n.rows {
 		r := &n.rows[i]
-		if r.node == nil || r.coming() || !allows(s.place, r.node, passing) {
+		if !s.matchesEver(int32(i)) || r.coming() {
 			continue
 		}
 		at := i*n.stride + int(res)
 		now := n.alloc[at]
-		if !r.open() || !allows(s.place, r.node, nil) {
+		if !s.matches(int32(i)) {
 			now = 0
 		}
 		t.Allocatable += now

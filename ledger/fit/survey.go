@@ -2,12 +2,13 @@ package fit
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
-// survey is how what a shape asks for lies on the nodes that may run it; made
-// when somebody asks, and kept until something changes there.
+// survey is how what a shape asks for lies on the nodes that may run it, or on some of
+// them; made when somebody asks, and kept until something changes there.
 type survey struct {
 	known   bool
 	largest int64 // slots of the best node
@@ -25,27 +26,46 @@ type lie struct {
 	spare int64
 }
 
+// surveyOf joins what blocks of rows come to, one for each word of where.now. Only those
+// are looked at again in which something has changed.
 func (r *Room) surveyOf(s *Shape) *survey {
 	t := r.table(s)
 	u := &t.survey
 	if u.known {
 		return u
 	}
-	u.known, u.largest = true, 0
-	u.lies = append(u.lies[:0], make([]lie, len(s.req))...)
-	for k := range u.lies {
-		u.lies[k].spare = math.MaxInt64
+	u.begin(s)
+	if more := len(s.now) - len(t.blocks); more > 0 {
+		t.blocks = append(t.blocks, make([]survey, more)...)
 	}
-	for i := range r.nodes.mayRun(s) {
-		if int(i) < len(t.rows) && s.matches(i) {
-			u.largest = max(u.largest, t.rows[i])
-			u.add(s, r.free[int(i)*r.nodes.stride:], t.rows[i])
+	for b, word := range s.now {
+		part := &t.blocks[b]
+		if !part.known {
+			part.begin(s)
+			for ; word != 0; word &= word - 1 {
+				if i := b*64 + bits.TrailingZeros64(word); i < len(t.rows) {
+					part.add(s, r.free[i*r.nodes.stride:], t.rows[i])
+				}
+			}
 		}
+		u.join(part)
 	}
 	return u
 }
 
+func (u *survey) begin(s *Shape) {
+	u.known, u.largest = true, 0
+	if u.lies == nil {
+		u.lies = make([]lie, len(s.req))
+	}
+	for k := range u.lies {
+		u.lies[k] = lie{spare: math.MaxInt64}
+	}
+}
+
+// add counts one more row.
 func (u *survey) add(s *Shape, free []int64, slots int64) {
+	u.largest = max(u.largest, slots)
 	for k, a := range s.req {
 		l, n := &u.lies[k], free[a.res]
 		if n == 0 {
@@ -54,10 +74,25 @@ func (u *survey) add(s *Shape, free []int64, slots int64) {
 		l.free += n
 		l.nodes++
 		l.largest = max(l.largest, n)
-		l.fits += n / a.n
+		if n >= a.n {
+			l.fits += n / a.n
+		}
 		if slots > 0 {
 			l.spare = min(l.spare, n-slots*a.n)
 		}
+	}
+}
+
+// join counts the rows of another one.
+func (u *survey) join(other *survey) {
+	u.largest = max(u.largest, other.largest)
+	for k := range u.lies {
+		l, o := &u.lies[k], &other.lies[k]
+		l.free += o.free
+		l.nodes += o.nodes
+		l.largest = max(l.largest, o.largest)
+		l.fits += o.fits
+		l.spare = min(l.spare, o.spare)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -38,23 +39,32 @@ func (n *Nodes) Empty(s *Shape) Empty {
 	if s.never.known && s.never.changes == n.changes {
 		return s.never.answer
 	}
-	e, lost := Empty{}, make([]int64, len(s.req))
-	stock := make([]lie, len(s.req))
-	for i := range n.rows {
-		if n.rows[i].node == nil || !allows(s.place, n.rows[i].node, passing) {
+	var e Empty
+	lost, stock, fits := make([]int64, len(s.req)), make([]lie, len(s.req)), make([]int64, len(s.req))
+	slots, last := int64(0), []int64(nil)
+	for i := range n.mayRun(s) {
+		if !s.matchesEver(i) {
 			continue
 		}
-		e.Nodes++
-		e.note(n.rows[i].node)
-		now, whole := n.alloc[i*n.stride:], n.whole[i*n.stride:]
-		slots := n.slotsOf(s, whole)
-		for k, a := range s.req {
-			stock[k].fits = resource.Add(stock[k].fits, whole[a.res]/a.n)
-			stock[k].largest = max(stock[k].largest, whole[a.res])
+		r, at := &n.rows[i], int(i)*n.stride
+		now, whole := n.alloc[at:at+n.stride], n.whole[at:at+n.stride]
+		if last == nil || !slices.Equal(last, whole) { // most are like the one before
+			slots, last = n.slotsOf(s, whole), whole
+			for k, a := range s.req {
+				fits[k] = whole[a.res] / a.n
+				stock[k].largest = max(stock[k].largest, whole[a.res])
+			}
 		}
+		for k := range fits {
+			stock[k].fits = resource.Add(stock[k].fits, fits[k])
+		}
+		e.Nodes++
 		e.Slots += slots
 		e.Largest = max(e.Largest, slots)
-		if !n.rows[i].open() {
+		if r.odd {
+			e.note(r.node)
+		}
+		if !r.open {
 			e.Out++
 			continue
 		}
