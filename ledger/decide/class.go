@@ -39,6 +39,7 @@ type class struct {
 
 	code reason.Code // why it waits; empty if that is to be found out
 	told reason.Code // as far as that was told
+	anew bool        // while it is told: everybody may wait for something else
 	// watched: it is in line.watched.
 	watched bool
 	// Codes that stand as long as the machines are the same: when it was shut last,

@@ -82,6 +82,7 @@ type item struct {
 	judged  []reason.Reason // why it is held, whatever is free
 	wakeAt  int64           // when that may be otherwise; 0: not known
 	told    reason.Code     // why it waits, as far as that was told
+	anew    bool            // while it is told: it may wait for something else
 
 	// Of the last plan only.
 	state   state

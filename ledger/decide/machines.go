@@ -7,7 +7,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
-	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -27,6 +26,7 @@ type machines struct {
 	others   []fit.Promise   // scratch
 	planned  *fit.Room       // a copy in which every promise has its nodes
 	asked    map[string]bool // machines that are not there, and that it has there
+	lacks    lacks
 	// look is told of the machines that won't do, while somebody asks for them.
 	look func(flavor string, shape *fit.Shape)
 }
@@ -58,6 +58,7 @@ func verified(catalog *policies.Catalog, flavor string) bool {
 // promise counts pods that will come. Of pods for whose room nobody stands
 // surety, only as many can be in the way as fit.
 func (m *machines) promise(s *fit.Shape, pods int64, firm bool) {
+	m.lacks.known = nil
 	if !firm {
 		pods = min(pods, m.room.Slots(s))
 	}
@@ -80,6 +81,7 @@ func (m *machines) promiseAll(sets []chosen) {
 
 // unpromise takes back what was promised before.
 func (m *machines) unpromise(s *fit.Shape, pods int64) {
+	m.lacks.known = nil
 	if i, ok := m.index[s]; ok {
 		m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, pods))
 	}
@@ -102,6 +104,7 @@ func (m *machines) copy() *machines {
 // free takes a Job's pods off a copy, those that are bound and those that will be, or
 // may; with sign -1 it puts them back.
 func (m *machines) free(e *book.Entry, sign int64) {
+	m.lacks.known = nil
 	m.snapshot.EachBound(e, func(node string, gives *fit.Vector) { m.room.Give(node, gives, sign) })
 	e.EachPromise(func(shape *fit.Shape, pods int64) {
 		if i, ok := m.index[shape]; ok {
@@ -185,67 +188,6 @@ func (m *machines) spares(c *chosen) bool {
 		}
 	}
 	return true
-}
-
-// lack says why the machines of the flavors chosen won't do, nil if they will. A pod
-// set that never has machines keeps the others from starting as well.
-func (m *machines) lack(flavor string, sets []chosen) *reason.Reason {
-	if unsettle(sets); m.allow(sets) {
-		return nil
-	}
-	var r reason.Reason
-	found := false
-	for i := range sets {
-		s := &sets[i]
-		if !s.machines.verified {
-			continue
-		}
-		one := m.lackOf(flavor, s)
-		if one.Code == reason.NeverFits {
-			return &one
-		}
-		if !found {
-			r, found = one, m.room.Slots(s.machines.shape) < s.count // this one alone is too much
-		}
-	}
-	return &r
-}
-
-func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
-	shape := s.machines.shape
-	empty, coming := m.snapshot.Empty(s.machines.asks), m.snapshot.Coming(s.machines.asks)
-	if m.look != nil {
-		m.look(flavor, shape)
-	}
-	switch {
-	case empty.Nodes == 0:
-		return reason.NoSuchMachines(flavor, s.machines.node)
-	case empty.Slots < s.count:
-		return reason.TooSmallMachines(reason.Empty{
-			Flavor: flavor, Pods: s.count, Slots: empty.Slots, Nodes: empty.Nodes, Cause: empty.Cause, Single: empty.Slots > 0, Coming: coming,
-			Scarce: resource.Words(empty.Scarce), Each: empty.Each, Most: empty.Most,
-		})
-	}
-	if r := m.noDomainEver(flavor, s); r != nil {
-		return *r
-	}
-	short := m.room.Short(shape, s.count)
-	about := reason.Machines{
-		Flavor: flavor, Pods: s.count, Resource: resource.Words(short.Resource), PerPod: m.room.Request(shape, short.Resource),
-		Need: short.Need, Free: short.Free, Nodes: short.Nodes, Largest: short.Largest, Placing: m.placing(shape),
-		Matching: empty.Nodes, Out: empty.Out, Cause: empty.Cause, Lost: m.snapshot.Lost(shape, short.Resource),
-		Coming: coming, InVain: s.machines.until,
-	}
-	switch {
-	case m.room.Slots(shape) >= s.count:
-		if r := m.straddles(about, s); r != nil {
-			return *r
-		}
-		return reason.BeingPlaced(about)
-	case short.Total:
-		return reason.TooFewMachines(about)
-	}
-	return reason.Scattered(about)
 }
 
 // placing is how many promised or rival pods may land where the shape may.

@@ -114,29 +114,59 @@ func (p *planner) tell(l *line) {
 		l.news = append(l.news, l.toldOf, l.stopped)
 	}
 	l.toldOf, l.tells = l.stopped, false
-	for _, it := range l.news {
-		if it != nil && p.items[it.job.UID] == it {
-			p.retell(it)
-		}
-	}
+	anew := 0
 	for _, c := range l.looks() {
 		code := reason.Code("") // of an open class, everybody may have another
 		if c.failed != nil || l.stopped != nil {
 			code = p.codeOfClass(c)
 		}
-		if every || code != c.told {
-			for _, it := range c.items {
-				p.retell(it)
-			}
+		if c.anew = every || code != c.told; c.anew {
+			anew += len(c.items)
 			c.told = code
 		}
 	}
-	slices.SortFunc(p.changed, compare)
+	p.retellAnew(l, anew)
 	for _, it := range p.changed {
 		p.res.Changed = append(p.res.Changed, it.job.UID)
 	}
 	l.news, p.changed = l.news[:0], p.changed[:0]
 	l.unwatch()
+}
+
+// retellAnew looks at all those of a line whose reason may be another one: so many are of
+// classes of which that is so, and there is who had his turn. It leaves them in order.
+func (p *planner) retellAnew(l *line, ofClasses int) {
+	l.news = slices.DeleteFunc(l.news, func(it *item) bool { return it == nil || p.items[it.job.UID] != it })
+	for _, it := range l.news {
+		it.anew = true
+	}
+	if len(l.news)+ofClasses > len(l.items)/8 { // to go through the line is cheaper than to sort
+		for _, it := range l.items {
+			if it.anew || it.class.anew {
+				p.retell(it)
+			}
+		}
+		ofClasses = 0
+	}
+	for _, c := range l.looks() {
+		if c.anew && ofClasses > 0 {
+			p.retellAll(c.items)
+		}
+		c.anew = false
+	}
+	p.retellAll(l.news) // who is not in line, too
+	for _, it := range l.news {
+		it.anew = false
+	}
+	if !slices.IsSortedFunc(p.changed, compare) {
+		slices.SortFunc(p.changed, compare)
+	}
+}
+
+func (p *planner) retellAll(items []*item) {
+	for _, it := range items {
+		p.retell(it)
+	}
 }
 
 // retell notes who waits for another reason. Most of those who are looked at don't, so
