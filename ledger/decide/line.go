@@ -200,7 +200,7 @@ func (p *planner) judgeInQueue(it *item) {
 	live := max(it.entry.Live(), j.Active+j.Terminating)
 	switch {
 	case live > 0:
-		it.found = append(it.found, reason.StillEnding(live))
+		it.found = append(it.found, reason.StillEnding(live, it.entry.MadeRoomFor() != nil))
 	case j.Started:
 		it.found = append(it.found, reason.StillStopping())
 	}

@@ -113,6 +113,9 @@ func TestAnOwnerTakesBackWhatItLent(t *testing.T) {
 	if got, want := said(r)["owner"], "MakingRoom: 1 Job taken back for it, pods not gone yet"; got != want {
 		t.Errorf("the owner is told %q, want %q", got, want)
 	}
+	if got, want := said(r)["lent"], "Preempted: 2 pods of its last run not gone yet"; got != want {
+		t.Errorf("who makes room is told %q, want %q", got, want)
+	}
 	w.podsGo("lent", 2)
 	r = w.plan()
 	if diff := cmp.Diff([]string{"owner"}, started(r)); diff != "" {

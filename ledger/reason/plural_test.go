@@ -24,7 +24,7 @@ func TestSentencesCountOneAsOne(t *testing.T) {
 		{"taken back twice", reason.TryingLater(2, 0, "no pods made"), "taken back 2 times, the last time because of no pods made"},
 		{"one pod is too much", reason.UncountableTotal("x", 1),
 			"spec.parallelism: what 1 pod would hold of x is more than can be counted. Try: fewer pods at once"},
-		{"one pod still ends", reason.StillEnding(1), "1 pod of its last run not gone yet"},
+		{"one pod still ends", reason.StillEnding(1, false), "1 pod of its last run not gone yet"},
 		{"no pod is ready", reason.NotReady(0, 1, 5), "only 0 of 1 pod ready within 5 s"},
 		{"one more queue", reason.NoSuchQueue("q", eleven),
 			"the policy has no queue q. Try: label holdshort.dev/queue with one of a, b, c, d, e, f, g, h, i, j and 1 other"},

@@ -344,9 +344,14 @@ func NextRound() Reason {
 	return Reason{Code: BehindOthers, Message: "others start first; it is looked at in a moment"}
 }
 
-// StillEnding is that pods of an earlier admission are not gone.
-func StillEnding(n int64) Reason {
-	return Reason{Code: BackingOff, Message: fmt.Sprintf("%s of its last run not gone yet", Pods(n))}
+// StillEnding is that pods of an earlier admission are not gone; displaced, if others
+// need their room.
+func StillEnding(n int64, displaced bool) Reason {
+	r := Reason{Code: BackingOff, Message: fmt.Sprintf("%s of its last run not gone yet", Pods(n))}
+	if displaced {
+		r.Code = Preempted
+	}
+	return r
 }
 
 // StillStopping is that its suspension has not been carried out yet.
