@@ -155,11 +155,18 @@ func (c costs) report(b *testing.B) (mean, p99 time.Duration) {
 	return mean, p99
 }
 
-// notMore says what was too much, if there were enough to tell.
-func notMore(b *testing.B, what string, took, most time.Duration) {
-	if b.N >= 100 && took > most {
-		b.Logf("too much: %s took %s, and %s is the most", what, took, most)
+// bounded says PASS or MISS, and how much of what is the most was taken, if there were
+// enough to tell.
+func bounded(b *testing.B, what string, took, most time.Duration) {
+	if b.N < 100 {
+		return
 	}
+	said := "PASS"
+	if took > most {
+		said = "MISS"
+	}
+	b.ReportMetric(float64(took)/float64(most), "of-bound")
+	b.Logf("%s: %s took %s, and %s is the most", said, what, took, most)
 }
 
 // BenchmarkBigDecision is one plan of a planner after something has happened: the Job
@@ -198,7 +205,7 @@ func BenchmarkBigDecision(b *testing.B) {
 	b.ReportMetric(float64(told)/float64(b.N), "told/op")
 	if len(took) > 0 {
 		_, p99 := took.report(b)
-		notMore(b, "1 of 100 decisions", p99, decisionP99)
+		bounded(b, "1 of 100 decisions", p99, decisionP99)
 	}
 }
 
@@ -228,7 +235,7 @@ func BenchmarkBigPodEvent(b *testing.B) {
 				took.of(func() { events[name](i) })
 			}
 			mean, _ := took.report(b)
-			notMore(b, "an event", mean, eventMost)
+			bounded(b, "an event", mean, eventMost)
 		})
 	}
 }
@@ -242,7 +249,7 @@ func BenchmarkBigNodeEvent(b *testing.B) {
 		took.of(func() { w.bigMachine(i%bigNodes, i/bigNodes%2 == 1) })
 	}
 	mean, _ := took.report(b)
-	notMore(b, "an event", mean, eventMost)
+	bounded(b, "an event", mean, eventMost)
 }
 
 // BenchmarkBigInfeasible is a plan for a Job of a shape that nobody has asked for before,
@@ -259,5 +266,5 @@ func BenchmarkBigInfeasible(b *testing.B) {
 		took.of(func() { planner.Plan(in) })
 	}
 	mean, _ := took.report(b)
-	notMore(b, "a sweep", mean, sweepMost)
+	bounded(b, "a sweep", mean, sweepMost)
 }

@@ -37,7 +37,12 @@ func (p *planner) codeOfClass(c *class) reason.Code {
 		return c.idleCode
 	}
 	if c.shut = c.shut || !p.OneRound && c.simple() && !p.might(c); !c.shut {
-		if c.code = reason.WaitingForQuota; !p.noQuota(c) {
+		switch machines := p.machinesAlone(c); {
+		case machines != nil:
+			c.code = machines.Code
+		case p.noQuota(c):
+			c.code = reason.WaitingForQuota
+		default:
 			c.code = p.answerOfClass(c, nil).main.Code
 		}
 		return c.code
@@ -55,6 +60,32 @@ func (p *planner) shutCode(c *class) reason.Code {
 		return reason.WaitingForQuota
 	}
 	return p.answerOfClass(c, nil).main.Code
+}
+
+// machinesAlone is what machines a Job lacks that may have one flavor, has quota of that,
+// and could have such machines; nil if it is not so. Then it lacks nothing else.
+func (p *planner) machinesAlone(c *class) *reason.Reason {
+	if p.OneRound || p.QuotaOnly || !c.simple() || len(c.never) > 0 || p.crowded(c.line) {
+		return nil
+	}
+	s := &c.sets[0]
+	this := &s.parts[0]
+	if len(this.offers) != 1 {
+		return nil
+	}
+	o, pods := &this.offers[0], s.least
+	if p.HopelessBlock {
+		pods = s.count
+	}
+	if o.clash != nil || !p.hasQuota(c, s, this, o) || p.beyondPotential(c, 0, pods, this, o, nil) != nil {
+		return nil
+	}
+	first := []int{0}
+	r := p.machines.lack(o.flavor, []chosen{{count: s.count, flavors: first, machines: p.place(c, 0, first)}})
+	if r != nil && r.Code == reason.NeverFits {
+		return nil
+	}
+	return r
 }
 
 // noQuota: no flavor would do, whatever machines there are, and some would if only

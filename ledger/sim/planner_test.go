@@ -66,15 +66,23 @@ func (f *follower) told(t *rapid.T, r decide.Result) {
 	codes := map[string]reason.Code{}
 	for _, w := range f.Waiting() {
 		codes[w.UID] = w.Reason.Code
+		if code, waits := f.Code(w.UID); !waits || !alike(code, w.Reason.Code) {
+			t.Fatalf("%s waits for %s, and its code alone is %q", w.UID, w.Reason.Code, code)
+		}
 		was := f.codes[w.UID]
 		if was == w.Reason.Code || slices.Contains(r.Changed, w.UID) {
 			continue
 		}
-		if was == "" || reason.Of(was).Group != reason.GroupMachines || reason.Of(w.Reason.Code).Group != reason.GroupMachines {
+		if !alike(was, w.Reason.Code) {
 			t.Fatalf("%s waits for %s after %q, and is not told", w.UID, w.Reason.Code, was)
 		}
 	}
 	f.codes = codes
+}
+
+// alike: which of the codes of machines it is may be told later.
+func alike(a, b reason.Code) bool {
+	return a == b || a != "" && reason.Of(a).Group == reason.GroupMachines && reason.Of(b).Group == reason.GroupMachines
 }
 
 // drawHold has a rule hold some Jobs until a moment, and others for good.
