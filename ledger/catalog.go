@@ -104,7 +104,10 @@ func (l *Loop) catalogFailed(err error) {
 	l.policyEvent(corev1.EventTypeWarning, "CatalogFailed", err.Error()+"; the last good catalog of this revision stands")
 }
 
-func (l *Loop) policyEvent(kind, why, note string) {
+func (l *Loop) policyEvent(kind, why, note string) { l.eventOfAll(kind, why, "Evaluate", note) }
+
+// eventOfAll tells something that is about no Job.
+func (l *Loop) eventOfAll(kind, why, action, note string) {
 	about := &v1alpha1.PolicyRollout{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.PolicyRolloutName}}
-	l.Events.Eventf(about, nil, kind, why, "Evaluate", "%s", reason.Note(note))
+	l.Events.Eventf(about, nil, kind, why, action, "%s", reason.Note(note))
 }

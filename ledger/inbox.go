@@ -42,6 +42,7 @@ type batch struct {
 	queueWritten    []queueWritten
 	asked           []chan<- []rollout.Live
 	pictures        []chan<- picture
+	audited         *[]string                   // how the book's sums were off; nil: nobody looked
 	starts          map[string][]estimate.Start // worked out anew, of every queue; nil: not
 }
 

@@ -50,6 +50,8 @@ const (
 	// auditEvery is the slow full pass: a net under the wake-ups, and the
 	// book's check of itself.
 	auditEvery = time.Minute
+	// auditTells is how many differences are told.
+	auditTells = 5
 	// statusEvery is how often one Queue's status may be written, and
 	// statusesPerSecond how often all of them together. tersePerSecond is how much of
 	// everything that only tells may be written while there is much else to write.

@@ -37,6 +37,8 @@ type Options struct {
 	Scope  intake.Scope
 	// Starts counts how good the estimates are; nil: nobody does.
 	Starts *StartMetrics
+	// Audits counts how often the book was added up again; nil: nobody does.
+	Audits *AuditMetrics
 	// PodLevelEarly: see intake.Env.
 	PodLevelEarly bool
 	DRA           DRA
@@ -74,6 +76,7 @@ type Loop struct {
 	asked     []chan<- []rollout.Live // for the Jobs, and not answered yet
 	starts    starts                  // of those who wait
 	began     atomic.Int64            // when the round that runs did, in nanoseconds; 0: none runs
+	auditing  bool                    // somebody adds the book up again
 	synced    chan struct{}           // closed once everything was seen
 	since     time.Time               // when that was
 }
@@ -180,10 +183,7 @@ func (l *Loop) Start(ctx context.Context) error {
 			time.Sleep(pause)
 		case <-timer.C:
 		case <-audit.C:
-			if err := l.book.SelfCheck(); err != nil {
-				return fmt.Errorf("the book does not balance, so nothing more is admitted by it: %w. "+
-					"Try: report this; a restart builds the book again from the cluster's objects", err)
-			}
+			l.audit()
 		}
 		began := time.Now()
 		next := l.round(ctx)
@@ -205,6 +205,9 @@ func (l *Loop) round(ctx context.Context) time.Duration {
 		l.countPerDevice(ctx, revision.Catalog(), &news)
 	}
 	l.observe(news)
+	if news.audited != nil {
+		l.audited(*news.audited)
+	}
 	overdue := l.book.Tick(started.UnixNano())
 	fresh := l.freshCatalogs(ctx, revision, started)
 	l.asked = append(l.asked, news.asked...)

@@ -2,59 +2,101 @@ package book
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/resource"
 )
 
-// SelfCheck adds everything up again from what is known of each pod and Job,
-// and returns how the running sums differ from that: they never should.
+// Audit is a book as it stood at one moment, taken so that somebody else can add it
+// up again while the book goes on. It shares with the book only what never changes.
+type Audit struct {
+	book    *Book // of the machines and rates alone
+	sums    running
+	entries map[*Entry]*Entry // each with none of its pods counted
+	pods    []pod
+}
+
+// running is the sums of a book as they were counted, change by change.
+type running struct {
+	usage    map[quota.Key]resource.Wide
+	promises map[promiseKey]int64
+	pending  map[*fit.Shape]int64
+	others   sums // those of which there are few
+}
+
+// Audit takes what is to be added up; it costs no more than copying it.
+func (b *Book) Audit() *Audit {
+	a := &Audit{
+		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates},
+		sums: running{maps.Clone(b.usage), maps.Clone(b.promises), maps.Clone(b.pending), sums{}},
+		pods: make([]pod, 0, len(b.pods)), entries: make(map[*Entry]*Entry, len(b.entries)+1),
+	}
+	for queue, in := range b.admitted {
+		a.sums.others.add(int64(len(in)), "admitted", queue)
+	}
+	for e := range b.queued {
+		a.sums.others.add(1, "queued", e.uid)
+	}
+	for e := range b.leaving {
+		if e.goes() {
+			a.sums.others.add(1, "going", e.uid)
+		}
+	}
+	for e := range b.loose {
+		for name, n := range b.looseAmount(e) {
+			a.sums.others.add(n, "loose", e.uid, name)
+		}
+	}
+	for _, e := range b.entries {
+		a.entries[e] = e.without()
+	}
+	a.entries[b.orphans] = b.orphans.without()
+	for _, p := range b.pods {
+		a.pods = append(a.pods, *p)
+	}
+	return a
+}
+
+// Check adds everything up again from what is known of each pod and Job, once, and
+// lists, sorted, how the running sums differ from that: they never should.
+func (a *Audit) Check() []string {
+	return compare(a.counted(), a.addUp())
+}
+
+// SelfCheck is an audit at once.
 func (b *Book) SelfCheck() error {
-	again := b.addUp()
-	if diffs := compare(b.sums(), again); len(diffs) > 0 {
+	if diffs := b.Audit().Check(); len(diffs) > 0 {
 		return fmt.Errorf("the book's sums are off: %s", strings.Join(diffs, "; "))
 	}
 	return nil
 }
 
 // Diff lists, sorted, what two books disagree about; equal ones have nothing.
-func (b *Book) Diff(other *Book) []string { return compare(b.sums(), other.sums()) }
+func (b *Book) Diff(other *Book) []string {
+	return compare(b.Audit().counted(), other.Audit().counted())
+}
 
 // sums is the state of a book in a form that can be compared: what → amount.
 type sums map[string]int64
 
-func (b *Book) sums() sums {
-	s := sums{}
-	for key, n := range b.Usage() {
-		s.add(n, "charge", key.Queue, key.Flavor, key.Resource)
+func (a *Audit) counted() sums {
+	s := maps.Clone(a.sums.others)
+	for key, n := range a.sums.usage {
+		s.add(n.Int64(), "charge", key.Queue, key.Flavor, key.Resource)
 	}
-	for key, n := range b.promises {
+	for key, n := range a.sums.promises {
 		s.add(n, "promise", fmt.Sprintf("%x", key.shape.Key()), key.flavor)
 	}
-	for shape, n := range b.pending {
+	for shape, n := range a.sums.pending {
 		s.add(n, "rival", fmt.Sprintf("%x", shape.Key()))
 	}
-	for node, amounts := range b.nodes.Held() {
+	for node, amounts := range a.book.nodes.Held() {
 		for name, n := range amounts {
 			s.add(n, "held", node, name)
-		}
-	}
-	for queue, in := range b.admitted {
-		s.add(int64(len(in)), "admitted", queue)
-	}
-	for e := range b.queued {
-		s.add(1, "queued", e.uid)
-	}
-	for e := range b.leaving {
-		if e.goes() {
-			s.add(1, "going", e.uid)
-		}
-	}
-	for e := range b.loose {
-		for name, n := range b.looseAmount(e) {
-			s.add(n, "loose", e.uid, name)
 		}
 	}
 	return s
@@ -67,17 +109,13 @@ func (s sums) add(n int64, what ...string) {
 }
 
 // addUp makes the sums anew, from entries and pods one by one.
-func (b *Book) addUp() sums {
+func (a *Audit) addUp() sums {
 	s := sums{}
-	groups := map[*Entry]*Entry{} // each entry with its pods counted anew
-	for _, e := range b.entries {
-		groups[e] = e.without()
+	for i := range a.pods {
+		a.addPod(s, &a.pods[i])
 	}
-	groups[b.orphans] = b.orphans.without()
-	for _, p := range b.pods {
-		b.addPod(s, groups, p)
-	}
-	for _, e := range groups {
+	b := a.book
+	for _, e := range a.entries {
 		for _, c := range b.chargesOf(e) {
 			s.add(c.n, "charge", c.key.Queue, c.key.Flavor, c.key.Resource)
 		}
@@ -106,15 +144,15 @@ func (b *Book) addUp() sums {
 func (e *Entry) without() *Entry {
 	return &Entry{
 		uid: e.uid, orphans: e.orphans, observed: e.observed, assumed: e.assumed, stopping: e.stopping,
-		sets: e.sets, parted: e.parted, cut: e.cut, seen: e.seen,
+		sets: slices.Clone(e.sets), parted: slices.Clone(e.parted), cut: e.cut, seen: e.seen,
 	}
 }
 
-func (b *Book) addPod(s sums, groups map[*Entry]*Entry, p *pod) {
+func (a *Audit) addPod(s sums, p *pod) {
 	if p.node != "" {
-		b.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.node, name) })
+		a.book.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.node, name) })
 	}
-	e := groups[p.entry]
+	e := a.entries[p.entry]
 	if p.rival && (e == nil || !e.isAdmitted()) {
 		s.add(1, "rival", fmt.Sprintf("%x", p.shape.Key()))
 	}

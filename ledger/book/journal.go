@@ -27,6 +27,11 @@ func (l *log[T]) add(v T) {
 	l.list = append(l.list, v)
 }
 
+// forget has everybody be further behind than is known.
+func (l *log[T]) forget() {
+	l.start, l.list = l.end()+1, nil
+}
+
 func (l *log[T]) end() uint64 { return l.start + uint64(len(l.list)) }
 
 // since is what came after a mark; false if not all of that is known any more.

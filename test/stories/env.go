@@ -3,6 +3,7 @@ package stories
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,10 +72,11 @@ func joinStop(err error, c *cluster.Cluster) error {
 	return err
 }
 
-// Stop ends manager and plane.
+// Stop ends manager and plane. It fails if the manager's book was ever off: it puts that
+// right by itself, so that nobody else would notice.
 func (e *Env) Stop() error {
 	e.Manager.Stop()
-	return e.Cluster.Stop()
+	return errors.Join(e.Manager.balanced(), e.Cluster.Stop())
 }
 
 func (e *Env) install(ctx context.Context, o Options) error {

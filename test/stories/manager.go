@@ -1,9 +1,14 @@
 package stories
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/holdshort/holdshort/ledger"
 )
 
 // Manager is the manager as a process, so that it can be killed for good.
@@ -44,4 +49,21 @@ func (m *Manager) Launch() error {
 		"--webhook-host", "127.0.0.1", "--webhook-port", fmt.Sprint(m.webhook),
 		"--health-address", fmt.Sprintf("127.0.0.1:%d", m.health), "--metrics-address", "0",
 	}, m.Args...)...)
+}
+
+// balanced tells what the manager's log says of sums that were off.
+func (m *Manager) balanced() error {
+	log, err := os.Open(m.logPath)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), ledger.SumsOff) {
+			return fmt.Errorf("the manager's audit found a bug: %s", lines.Text())
+		}
+	}
+	return lines.Err()
 }

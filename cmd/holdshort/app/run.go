@@ -119,7 +119,11 @@ func addLoop(mgr manager.Manager, o ledger.Options) (*ledger.Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	o.Starts = starts
+	audits, err := ledger.NewAuditMetrics(metrics.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	o.Starts, o.Audits = starts, audits
 	loop := ledger.New(o)
 	if err := mgr.Add(manager.RunnableFunc(loop.Start)); err != nil {
 		return nil, err
