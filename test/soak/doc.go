@@ -12,6 +12,5 @@
 //   - no pod sits unschedulable for more than 5 s while nobody interferes
 //   - no queue's pods ever hold more than its quota, no node's more than it has
 //   - every Job completes
-//   - the manager does not end, as it does when its book does not balance, and at the end
-//     every Queue says that nothing is used
+//   - the manager's book is never off, and at the end every Queue says that nothing is used
 package main

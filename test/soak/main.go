@@ -45,15 +45,14 @@ func run(ctx context.Context, part, faster float64, within time.Duration) error 
 	if err != nil {
 		return err
 	}
-	defer env.Stop()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	r, err := play(ctx, env, s)
-	if err != nil {
-		return err
+	if err == nil {
+		r.print(os.Stdout)
+		err = r.broken()
 	}
-	r.print(os.Stdout)
-	return r.broken()
+	return errors.Join(err, env.Stop())
 }
 
 func begin(ctx context.Context, s shape) (*stories.Env, error) {
