@@ -167,8 +167,9 @@ func (m *mounting) bound(claim *corev1.PersistentVolumeClaim) {
 	}
 	const to = "bound to a volume of "
 	if a := volume.Spec.NodeAffinity; a != nil && a.Required != nil {
-		terms := byLabels(a.Required.NodeSelectorTerms)
-		m.pin(named(claim), to+where(terms), terms)
+		if terms, anywhere := byLabels(a.Required.NodeSelectorTerms); !anywhere {
+			m.pin(named(claim), to+where(terms), terms)
+		}
 	}
 	for _, key := range VolumeLabels() {
 		if value := volume.Labels[key[0]]; value != "" {
@@ -184,10 +185,15 @@ func (m *mounting) pin(name, is string, terms []demand.NodeTerm) {
 
 func named(claim *corev1.PersistentVolumeClaim) string { return "volume claim " + claim.Name }
 
-// byLabels is the terms as they are read for volumes: a node has no name there.
-func byLabels(from []corev1.NodeSelectorTerm) []demand.NodeTerm {
-	terms := nodeTerms(from)
-	return slices.DeleteFunc(terms, func(t demand.NodeTerm) bool { return len(t.Fields) > 0 })
+// byLabels is the terms as the scheduler reads them for volumes: nodes have no names
+// there, and what is said of these is passed over. A term of nothing else is met anywhere.
+func byLabels(from []corev1.NodeSelectorTerm) (terms []demand.NodeTerm, anywhere bool) {
+	terms = nodeTerms(from)
+	for i := range terms {
+		terms[i].Fields = nil
+		anywhere = anywhere || len(terms[i].Labels) == 0
+	}
+	return terms, anywhere
 }
 
 // labelled is where a volume is by one of its own labels, which may have several values. A

@@ -73,9 +73,15 @@ func TestAVolumeTiesItsPodsToWhereItIs(t *testing.T) {
 		{name: "by its node affinity", world: volumeWorld{claim: boundClaim, volume: inZoneA}, spec: mountsD,
 			pins: pin("volume claim d", "bound to a volume of zone=a", byLabel(in("zone", "a")))},
 		{name: "nowhere, if it has none", world: volumeWorld{claim: boundClaim, volume: `{metadata: {name: pv}}`}, spec: mountsD},
-		{name: "not by the names of nodes, which the scheduler does not know there",
+		{name: "anywhere, if one of its terms only names nodes, which the scheduler passes over there",
 			world: volumeWorld{claim: boundClaim, volume: `{metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [
-  {matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}}`}, spec: mountsD,
+  {matchExpressions: [{key: zone, operator: In, values: [a]}]}, {matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}}`}, spec: mountsD},
+		{name: "by the labels of a term, if it names nodes, too",
+			world: volumeWorld{claim: boundClaim, volume: `{metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [
+  {matchExpressions: [{key: zone, operator: In, values: [a]}], matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}}`}, spec: mountsD,
+			pins: pin("volume claim d", "bound to a volume of zone=a", byLabel(in("zone", "a")))},
+		{name: "nowhere that there is, if it has no terms that can be met",
+			world: volumeWorld{claim: boundClaim, volume: `{metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [{}]}}}}`}, spec: mountsD,
 			pins: pin("volume claim d", "bound to a volume of no node")},
 		{name: "by the label of a zone, several of them, or where nodes have none",
 			world: volumeWorld{claim: boundClaim, volume: `{metadata: {name: pv, labels: {topology.kubernetes.io/zone: a__b}}}`}, spec: mountsD,

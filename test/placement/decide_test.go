@@ -76,7 +76,7 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 				b.SetPod(read)
 			}
 		}
-		if verdicts, err = g.readJobs(b, r, jobs.Items); err != nil {
+		if verdicts, err = g.readJobs(b, g.env(r, pods.Items), jobs.Items); err != nil {
 			return decide.Result{}, err
 		}
 		r.tell(b)
@@ -93,12 +93,13 @@ func (g *game) plan(ctx context.Context) (decide.Result, error) {
 	}), nil
 }
 
-// readJobs reads the Jobs. Only claims may be such as can't be counted.
-func (g *game) readJobs(b *book.Book, r *reader, jobs []batchv1.Job) (map[string]decide.Outcome, error) {
+// readJobs reads the Jobs. Only claims, of devices and of volumes, may be such as can't be
+// counted.
+func (g *game) readJobs(b *book.Book, env intake.Env, jobs []batchv1.Job) (map[string]decide.Outcome, error) {
 	verdicts := map[string]decide.Outcome{}
 	for i := range jobs {
-		read := intake.Job(&jobs[i], intake.Env{PriorityClass: priority, Claims: r.OfJob})
-		if read.Problem != nil && len(jobs[i].Spec.Template.Spec.ResourceClaims) == 0 {
+		read, pod := intake.Job(&jobs[i], env), &jobs[i].Spec.Template.Spec
+		if read.Problem != nil && len(pod.ResourceClaims)+len(pod.Volumes) == 0 {
 			return nil, fmt.Errorf("job %s: %s", read.Name, read.Problem.Message)
 		}
 		b.SetJob(read)
@@ -111,6 +112,9 @@ func (g *game) readJobs(b *book.Book, r *reader, jobs []batchv1.Job) (map[string
 func (g *game) admit(ctx context.Context, plan decide.Result) ([]string, error) {
 	var names []string
 	for _, a := range plan.Admit {
+		if g.excluded(g.job(a.Job.Name), names) {
+			continue
+		}
 		// The Job controller may just have noted that it is suspended.
 		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return g.write(ctx, a) }); err != nil {
 			return nil, fmt.Errorf("admitting %s: %w", a.Job.Name, err)

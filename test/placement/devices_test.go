@@ -18,8 +18,11 @@ import (
 	"github.com/holdshort/holdshort/ledger/supply"
 )
 
-// create makes the objects of devices.
+// create makes the objects around nodes and pods, and those of devices.
 func (g *game) create(ctx context.Context) error {
+	if err := g.createAround(ctx); err != nil {
+		return err
+	}
 	if g.Devices == nil {
 		return nil
 	}
@@ -46,6 +49,9 @@ func each[T any](ctx context.Context, list []*T, create func(context.Context, *T
 
 // remove takes away what is of no namespace.
 func (g *game) remove(ctx context.Context) error {
+	if err := g.removeAround(ctx); err != nil {
+		return err
+	}
 	if g.Devices == nil {
 		return nil
 	}

@@ -12,6 +12,10 @@
 // serve the same resource by a device plugin; and claims of every kind, of Jobs and of
 // pods that nobody queued.
 //
+// Some have volumes that are somewhere, or nowhere, and claims that one pod at a time may
+// have; LimitRanges and RuntimeClasses that change what pods ask for; and nodes that do not
+// declare what some pods need.
+//
 // A cluster is its seed. On a failure both are printed; HOLDSHORT_SEED=N and
 // HOLDSHORT_CLUSTERS=1 play that one again.
 package placement

@@ -23,6 +23,7 @@ type drawn struct {
 	Strangers []stranger
 	Jobs      []*batchv1.Job // in the order of their arrival
 	Devices   *devices       // nil: none but those of device plugins
+	Around    around
 }
 
 type machine struct {
@@ -76,6 +77,9 @@ func draw(seed uint64) *drawn {
 	// Dice of their own: what else there is of a cluster does not change by it.
 	if d := (dice{rand.New(rand.NewPCG(seed, 1))}); d.chance(60) {
 		d.drawDevices(c)
+	}
+	if d := (dice{rand.New(rand.NewPCG(seed, 2))}); d.chance(60) {
+		d.drawAround(c)
 	}
 	return c
 }

@@ -35,8 +35,9 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// tally is how often what was said, over all clusters; byClaims of Jobs with claims.
-type tally struct{ yes, no, stricter, byClaims int }
+// tally is how often what was said, over all clusters; byClaims of Jobs with claims,
+// mounting of Jobs with volumes.
+type tally struct{ yes, no, stricter, byClaims, mounting, kept int }
 
 func TestWhoIsLetGoIsPlacedAndWhoIsNotWouldNotBe(t *testing.T) {
 	first, count := number(t, "HOLDSHORT_SEED", 1), number(t, "HOLDSHORT_CLUSTERS", clusters)
@@ -45,9 +46,11 @@ func TestWhoIsLetGoIsPlacedAndWhoIsNotWouldNotBe(t *testing.T) {
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { play(t, p, draw(seed), &sum) })
 	}
-	t.Logf("%d clusters: %d Jobs let go and placed, %d held that the scheduler would not place, %d that it would; %d of those let go have claims", count, sum.yes, sum.no, sum.stricter, sum.byClaims)
-	if count >= clusters && (sum.yes < int(count)/2 || sum.no < int(count)/4 || sum.byClaims < int(count)/8) {
-		t.Errorf("%d let go, %d of them with claims, %d held of %d clusters: what is drawn decides too little", sum.yes, sum.byClaims, sum.no, count)
+	t.Logf("%d clusters: %d Jobs let go and placed, %d held that the scheduler would not place, %d that it would; %d of those let go have claims and %d volumes, as %d of those held", count, sum.yes, sum.no, sum.stricter, sum.byClaims, sum.mounting, sum.kept)
+	if count >= clusters && (sum.yes < int(count)/2 || sum.no < int(count)/4 || sum.byClaims < int(count)/8 ||
+		sum.mounting < int(count)/16 || sum.kept < int(count)/8) {
+		t.Errorf("%d let go, %d of them with claims, %d with volumes, %d held, %d with volumes, of %d clusters: what is drawn decides too little",
+			sum.yes, sum.byClaims, sum.mounting, sum.no, sum.kept, count)
 	}
 }
 
@@ -93,6 +96,9 @@ func (g *game) letGo(t *testing.T, ctx context.Context, sum *tally) decide.Resul
 			if len(g.job(name).Spec.Template.Spec.ResourceClaims) > 0 {
 				sum.byClaims++
 			}
+			if len(g.job(name).Spec.Template.Spec.Volumes) > 0 {
+				sum.mounting++
+			}
 		}
 	}
 }
@@ -106,6 +112,9 @@ func (g *game) tryHeld(t *testing.T, ctx context.Context, job *batchv1.Job, w de
 	must(t, g.suspend(ctx, job.Name, false))
 	pods, missing, err := g.landed(ctx, job.Name)
 	must(t, err)
+	if len(job.Spec.Template.Spec.Volumes) > 0 {
+		sum.kept++
+	}
 	switch {
 	case missing != "":
 		sum.no++
