@@ -65,7 +65,7 @@ func newBench(t testing.TB, files map[string]string) *bench {
 			return c.Patch(ctx, obj, patch, opts...)
 		},
 	})
-	policy := engine.New(engine.Options{})
+	policy := engine.New(engine.Options{Now: func() time.Time { return b.now }})
 	bundle := engine.Bundle{Source: "test", Files: map[string][]byte{}}
 	for name, text := range files {
 		bundle.Files[name] = []byte(text)
