@@ -153,7 +153,10 @@ func (a *Audit) addPod(s sums, p *pod) {
 		a.book.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.node, name) })
 	}
 	e := a.entries[p.entry]
-	if p.rival && (e == nil || !e.isAdmitted()) {
+	switch free := e == nil || !e.isAdmitted(); {
+	case free && p.nominated != "":
+		a.book.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.nominated, name) })
+	case free && p.rival:
 		s.add(1, "rival", fmt.Sprintf("%x", p.shape.Key()))
 	}
 	if e == nil {

@@ -158,9 +158,7 @@ func (b *Book) shiftRivals(e *Entry, admitted bool) {
 		sign = -1
 	}
 	for _, p := range e.unbound {
-		if p.rival {
-			b.rival(p.shape, sign)
-		}
+		b.stand(p, sign)
 	}
 }
 

@@ -21,7 +21,9 @@ type pod struct {
 	tag   *tag
 	node  string
 	shape *fit.Shape // where it may land; nil once it is bound
-	// rival: it may be bound at any moment and take room that way.
+	// nominated is the node whose room the scheduler keeps for it, though it is not bound.
+	nominated string
+	// rival: it may be bound at any moment and take room that way, wherever it is.
 	rival         bool
 	deleting      bool
 	deletingSince int64 // when it was told to go; 0: not known
@@ -131,7 +133,10 @@ func (b *Book) read(p *supply.Pod) pod {
 		// The scheduler found no node for it, for a reason that is not counted
 		// here: it would hold room for good that it can't use.
 		stuck := p.UnschedulableSince != 0 && len(p.Place.Unverified) > 0
-		facts.rival = !p.Gated && !p.Deleting && !stuck
+		if !p.Deleting {
+			facts.nominated = p.Nominated
+		}
+		facts.rival = !p.Gated && !p.Deleting && !stuck && facts.nominated == ""
 		facts.unheardTill = p.Created + unheardMax
 		if facts.unheard() && facts.unheardTill <= b.now {
 			facts.rival = false
@@ -174,8 +179,8 @@ func (b *Book) count(p *pod, sign int64) {
 		}
 	}
 	e := p.entry
-	if p.rival && (e == nil || !e.isAdmitted()) {
-		b.rival(p.shape, sign)
+	if e == nil || !e.isAdmitted() {
+		b.stand(p, sign)
 	}
 	if e == nil {
 		return
@@ -229,6 +234,19 @@ func (b *Book) endUnheard() int64 {
 	}
 	b.unheard = nil
 	return 0
+}
+
+// stand counts what a pod may take that is not bound, and that nobody was promised
+// room for.
+func (b *Book) stand(p *pod, sign int64) {
+	switch {
+	case p.nominated != "" && sign > 0:
+		b.nodes.Hold(p.nominated, p.holds)
+	case p.nominated != "":
+		b.nodes.Free(p.nominated, p.holds)
+	case p.rival:
+		b.rival(p.shape, sign)
+	}
 }
 
 func (b *Book) rival(s *fit.Shape, sign int64) {

@@ -66,6 +66,7 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 		}
 	}
 	if result.Node == "" {
+		result.Nominated = pod.Status.NominatedNodeName
 		result.Place = place(&pod.Spec, siblings{pod.Namespace, pod.Labels}, tying(&pod.Spec))
 	} else {
 		result.Place.Once = hostPorts(&pod.Spec)

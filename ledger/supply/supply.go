@@ -68,6 +68,8 @@ type Pod struct {
 	Queue   string
 	Flavors map[string]string // resource → flavor
 	Gated   bool
+	// Nominated is the node whose room the scheduler keeps for it while it is not bound.
+	Nominated string
 	// Started: a kubelet has taken it in. Whoever names a node in a pod has it
 	// bound there, and the kubelet may yet refuse it.
 	Started bool
