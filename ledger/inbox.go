@@ -33,6 +33,7 @@ type batch struct {
 	nodes           map[string]*corev1.Node
 	namespaces      map[string]*corev1.Namespace
 	limitRanges     map[types.NamespacedName]*corev1.LimitRange
+	resourceQuotas  map[types.NamespacedName]*corev1.ResourceQuota
 	runtimeClasses  map[string]*nodev1.RuntimeClass
 	priorityClasses map[string]*schedulingv1.PriorityClass
 	queues          map[string]*v1alpha1.Queue
@@ -73,6 +74,7 @@ func newBatch() batch {
 		nodes:           map[string]*corev1.Node{},
 		namespaces:      map[string]*corev1.Namespace{},
 		limitRanges:     map[types.NamespacedName]*corev1.LimitRange{},
+		resourceQuotas:  map[types.NamespacedName]*corev1.ResourceQuota{},
 		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
 		queues:          map[string]*v1alpha1.Queue{},

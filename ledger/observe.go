@@ -62,6 +62,7 @@ type world struct {
 	runtimeClasses  map[string]*nodev1.RuntimeClass
 	priorityClasses map[string]*schedulingv1.PriorityClass
 	queues          map[string]*v1alpha1.Queue
+	resourceQuotas  map[types.NamespacedName]*corev1.ResourceQuota
 }
 
 func newWorld() world {
@@ -72,6 +73,7 @@ func newWorld() world {
 		runtimeClasses:  map[string]*nodev1.RuntimeClass{},
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
 		queues:          map[string]*v1alpha1.Queue{},
+		resourceQuotas:  map[types.NamespacedName]*corev1.ResourceQuota{},
 	}
 }
 
@@ -97,6 +99,7 @@ func (l *Loop) observe(b batch) {
 	}
 	l.dropGhosts()
 	l.observeWorld(b)
+	l.observeResourceQuotas(b)
 	for uid, job := range b.jobs {
 		if job == nil {
 			l.dropJob(uid, b.last[uid])

@@ -57,6 +57,7 @@ func (l *Loop) watch(ctx context.Context) error {
 		{&schedulingv1.PriorityClass{}, marker(l.inbox, func(b *batch, name string, o *schedulingv1.PriorityClass) { b.priorityClasses[name] = o })},
 		{&v1alpha1.Queue{}, marker(l.inbox, func(b *batch, name string, o *v1alpha1.Queue) { b.queues[name] = o })},
 		{&corev1.LimitRange{}, l.markLimitRange},
+		{&corev1.ResourceQuota{}, l.markResourceQuota},
 	}
 	kinds = slices.Concat(kinds, l.watchDevices(), l.watchVolumes())
 	var synced []toolscache.InformerSynced
@@ -131,4 +132,12 @@ func (l *Loop) markLimitRange(obj client.Object, gone bool) {
 		lr = nil
 	}
 	l.inbox.put(func(b *batch) { b.limitRanges[name] = lr })
+}
+
+func (l *Loop) markResourceQuota(obj client.Object, gone bool) {
+	quota, name := obj.(*corev1.ResourceQuota), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if gone {
+		quota = nil
+	}
+	l.inbox.put(func(b *batch) { b.resourceQuotas[name] = quota })
 }

@@ -9,7 +9,8 @@ func OwnReason(code string) bool {
 	case "PolicyError", "PolicyUnavailable", "CatchingUp",
 		"HeldByOwner", "QueueHeld", "HeldByPolicy",
 		"NeverFits", "UnknownQueue", "UnknownResource", "NoMatchingFlavor", "BadRequest", "DeniedByPolicy",
-		"OutOfTime", "GaveUp", "BackingOff", "Preempted", "MakingRoom", "WaitingForVolumes", "WaitingForQuota", "WaitingForMachines", "Fragmented", "BehindOthers":
+		"OutOfTime", "GaveUp", "BackingOff", "Preempted", "MakingRoom", "WaitingForVolumes", "WaitingForQuota", "WaitingForNamespaceQuota",
+		"WaitingForMachines", "Fragmented", "BehindOthers":
 		return true
 	}
 	return false

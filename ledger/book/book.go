@@ -37,14 +37,17 @@ type Book struct {
 	leaving  map[*Entry]struct{}
 	vains    map[*Entry]struct{} // who asked for machines that did not come
 	inVain   map[inVain]int64    // until when nobody asks for such again
-	timed    timed
-	now      int64    // as of the last Tick
-	unheard  []string // UIDs of pods that the scheduler said nothing of yet, as they came
-	lost     []*Entry // that came short of pods since then
-	cuts     []*Entry // that were deleted, as they were
-	journal  journal
-	key      []byte   // scratch
-	names    []string // scratch
+	spaces   map[string]*space   // namespaces with ResourceQuotas
+	// spaceNews is the last version that one of them got.
+	spaceNews int64
+	timed     timed
+	now       int64    // as of the last Tick
+	unheard   []string // UIDs of pods that the scheduler said nothing of yet, as they came
+	lost      []*Entry // that came short of pods since then
+	cuts      []*Entry // that were deleted, as they were
+	journal   journal
+	key       []byte   // scratch
+	names     []string // scratch
 }
 
 type promiseKey struct {
@@ -57,6 +60,7 @@ func New() *Book {
 	b := &Book{
 		nodes:   fit.New(),
 		skip:    map[string]bool{},
+		spaces:  map[string]*space{},
 		entries: map[string]*Entry{}, orphans: &Entry{orphans: true},
 		pods: map[string]*pod{}, who: map[string]who{}, tags: map[string]*tag{},
 		usage:    map[quota.Key]resource.Wide{},

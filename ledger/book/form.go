@@ -22,6 +22,8 @@ const ChargeMax = int64(1) << 53
 type Form struct {
 	Key  FormKey
 	Sets []FormSet
+	// Terms tells apart what forms with one key take of ResourceQuotas.
+	Terms string
 }
 
 // FormKey tells forms apart.
@@ -241,5 +243,6 @@ func (b *Book) formOf(j *demand.Job) *Form {
 		more = strconv.AppendBool(append(more, ps.Topology.Level...), ps.Topology.Required)
 	}
 	f.Key.more = string(more)
+	f.Terms = termsOf(f.Sets)
 	return f
 }

@@ -20,7 +20,11 @@ type pod struct {
 	gives *fit.Vector // what its node has more once it is gone: devices of claims, too
 	tag   *tag
 	node  string
-	shape *fit.Shape // where it may land; nil once it is bound
+	// What ResourceQuotas of its namespace look at, too.
+	namespace string
+	limits    *fit.Vector
+	terms     demand.Terms
+	shape     *fit.Shape // where it may land; nil once it is bound
 	// nominated is the node whose room the scheduler keeps for it, though it is not bound.
 	nominated string
 	// rival: it may be bound at any moment and take room that way, wherever it is.
@@ -115,7 +119,7 @@ func (b *Book) read(p *supply.Pod) pod {
 	place := b.placed(who{namespace: p.Namespace, labels: p.Labels}, p.Place)
 	holds := place.OnNode(p.Requests)
 	facts := pod{
-		uid: p.UID, req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(holds, place.Once), gives: b.nodes.Holding(joined(holds, place.Devices), place.Once), node: p.Node,
+		uid: p.UID, namespace: p.Namespace, limits: b.nodes.Vector(p.Limits), terms: p.Terms, req: b.nodes.Vector(p.Requests), holds: b.nodes.Holding(holds, place.Once), gives: b.nodes.Holding(joined(holds, place.Devices), place.Once), node: p.Node,
 		deleting: p.Deleting, deletingSince: p.DeletingSince, since: p.BoundSince, ready: p.Ready, started: p.Started,
 	}
 	if p.Queue != "" && len(p.Flavors) > 0 {
@@ -159,6 +163,7 @@ func (b *Book) discard(p *pod) {
 	b.nodes.Drop(p.req)
 	b.nodes.Drop(p.holds)
 	b.nodes.Drop(p.gives)
+	b.nodes.Drop(p.limits)
 	if p.shape != nil {
 		b.nodes.Let(p.shape)
 	}
@@ -178,6 +183,7 @@ func (b *Book) count(p *pod, sign int64) {
 			b.nodes.Free(p.node, p.holds)
 		}
 	}
+	b.countInSpace(p, sign)
 	e := p.entry
 	if e == nil || !e.isAdmitted() {
 		b.stand(p, sign)

@@ -23,6 +23,7 @@ func (b *Book) refresh(e *Entry) {
 	member(b.owing, e, len(e.promised) > 0)
 	member(b.leaving, e, e.leaves())
 	b.timed.set(e, e.TimeUpAt())
+	b.owe(e)
 }
 
 func member(set map[*Entry]struct{}, e *Entry, in bool) {

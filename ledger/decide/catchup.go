@@ -37,7 +37,7 @@ func (p *planner) undo() {
 		}
 		*it = item{
 			job: it.job, entry: it.entry, verdict: it.verdict, order: it.order, line: it.line, class: it.class,
-			judged: it.judged, found: it.judged, wakeAt: it.wakeAt, told: it.told,
+			judged: it.judged, found: it.judged, wakeAt: it.wakeAt, told: it.told, bar: it.bar,
 		}
 	}
 	p.dirty = p.dirty[:0]
@@ -246,6 +246,7 @@ func (p *planner) leave(it *item) {
 	l := it.line
 	l.moved = true
 	delete(p.items, it.job.UID)
+	p.unbar(it)
 	c := it.class
 	if it.inLine() {
 		l.items, c.items = without(l.items, it), without(c.items, it)

@@ -22,8 +22,10 @@ type planner struct {
 	sharers  map[sharer][]reason.Borrower
 	bookings []*booking
 	memory   *Memory
-	owing    []*book.Entry // admitted, with pods to come; found when they are asked for
-	told     []*line       // in which somebody was told something, or might have been
+	spaces   map[string][]book.NamespaceQuota // by namespace, with what this plan took
+	took     map[string]bool                  // namespaces of which it took something
+	owing    []*book.Entry                    // admitted, with pods to come; found when they are asked for
+	told     []*line                          // in which somebody was told something, or might have been
 	came     []book.Stranger
 	cameAt   int64   // since when those came; they are found when they are asked for
 	moved    bool    // a Job was put aside in this round
@@ -58,6 +60,7 @@ func (p *planner) keep(it *item, a *assignment) {
 		p.machines.promiseAll(a.sets)
 		p.ahead = nil
 	}
+	p.takeQuota(it, a)
 	p.crowdBookings(it, a)
 	it.line.root.used = true
 	it.state, it.taken, it.given = kept, a.uses, a.sets
@@ -86,6 +89,10 @@ func (p *planner) mayNot(it *item, a *assignment) bool {
 	if p.Busy[uid] {
 		it.found = append(it.found, reason.NextRound())
 		p.use(it, a)
+		return true
+	}
+	if r := p.exceeds(it, func(set int) int64 { return a.sets[set].count }); r != nil {
+		it.found = append(it.found, *r)
 		return true
 	}
 	answer, answered := p.Holds[uid]

@@ -83,6 +83,7 @@ type item struct {
 	wakeAt  int64           // when that may be otherwise; 0: not known
 	told    reason.Code     // why it waits, as far as that was told
 	anew    bool            // while it is told: it may wait for something else
+	bar     *bar            // its namespace keeps it from starting
 
 	// Of the last plan only.
 	state   state

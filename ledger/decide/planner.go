@@ -27,7 +27,8 @@ type Planner struct {
 	items   map[string]*item // by UID
 	classes map[classKey]*class
 	running map[quota.NodeID][]*victim
-	wakes   wakes // when Jobs are to be judged again
+	bars    map[barKey]*bar // who waits for the namespace
+	wakes   wakes           // when Jobs are to be judged again
 
 	rates    resource.Rates      // what is charged instead of what
 	base     shares              // what the book charges
@@ -74,6 +75,7 @@ func (s *Planner) Plan(in Input) Result {
 	p.machines = newMachines(in.Snapshot, in.Catalog)
 	p.catchUp()
 	p.remember()
+	p.reopenBarred()
 	p.reopen()
 	p.firstServed()
 	p.rounds()

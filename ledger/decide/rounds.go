@@ -76,7 +76,7 @@ func (p *planner) nominate() []*entry {
 }
 
 // nominateIn finds the first Job of a line that would get something; those before
-// it that can't are put aside.
+// it that can't are put aside, and those passed over that their namespace bars.
 func (p *planner) nominateIn(l *line) *entry {
 	for it := l.head(); it != nil; it = l.head() {
 		switch {
@@ -87,6 +87,8 @@ func (p *planner) nominateIn(l *line) *entry {
 		case l.stopped != nil:
 			l.along = it.class.lends
 			return p.nominateOne(it)
+		case p.barred(it):
+			continue
 		case l.backfills() && !l.booked: // what it books room beside is known when its turn comes
 			return p.nominateOne(it)
 		case it.tried == nil && p.surely(it.class, it):
@@ -191,6 +193,9 @@ func (p *planner) tryWith(e *entry, spared int64, from tried) {
 		p.counts = append(p.counts, count)
 	}
 	a := p.assign(e.item, p.counts, from)
+	if all > 0 && a.mode != noFit && p.exceeds(e.item, func(set int) int64 { return p.counts[set] }) != nil {
+		a.mode = noFit // with fewer pods it may be let in
+	}
 	e.assignment, e.victims = a, nil
 	if a.mode != noFit && a.mode != fits && e.line.displaces {
 		e.victims = p.targets(&claim{item: e.item, uses: a.uses, needs: a.needs, sets: a.sets})

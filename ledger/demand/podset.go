@@ -19,6 +19,9 @@ type PodSet struct {
 	Place    Place
 	Topology Topology
 	Labels   map[string]string // by which other pods keep away from these
+	// Limits of one pod, and its terms: ResourceQuotas of its namespace may count them.
+	Limits resource.List
+	Terms  Terms
 }
 
 // Topology is that pods are to be near each other: on nodes with one value of a label.

@@ -155,6 +155,11 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}, mounted.Unverified),
 		Labels:   job.Spec.Template.Labels,
 		Topology: topology(job),
+		Limits:   limits(pod, resourcehelpers.PodResourcesOptions{}),
+		Terms:    terms(&pod.Spec),
+	}
+	if class := env.priorityClass(""); set.Terms.PriorityClass == "" && class != nil {
+		set.Terms.PriorityClass = class.Name
 	}
 	set.Place.Claimed, set.Place.Devices = claimed.Charged, claimed.Devices
 	set.Place.Pins = slices.Concat(mounted.Pins, claimed.Pins)

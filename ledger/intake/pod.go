@@ -48,6 +48,12 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 		Started:   pod.Status.StartTime != nil,
 		Created:   nanoseconds(pod.CreationTimestamp),
 		Deleting:  pod.DeletionTimestamp != nil,
+		Limits:    limits(pod, resourcehelpers.PodResourcesOptions{UseStatusResources: true}),
+		Terms:     terms(&pod.Spec),
+	}
+	result.Terms.Unset = 0 // it was let in
+	if result.Node != "" { // its affinity is not kept; the API server has counted it before
+		result.Terms.CrossNamespace = false
 	}
 	if result.Deleting {
 		result.DeletingSince = deletingSince(pod)

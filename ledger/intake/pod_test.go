@@ -122,7 +122,7 @@ status: {conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "
 			pod: `
 spec: {nodeName: n1, containers: [{name: a, resources: {requests: {cpu: 1}}}]}
 status: {phase: Running, containerStatuses: [{name: a, allocatedResources: {cpu: 1}, resources: {requests: {cpu: 16}}}]}`,
-			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 16_000, "pods": 1}},
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 16_000, "pods": 1}, Terms: demand.Terms{Compute: true}},
 		},
 		{
 			name: "overhead, sidecars and init containers are held too",
@@ -132,12 +132,12 @@ spec:
   overhead: {cpu: 250m}
   initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 1}}}, {name: i, resources: {requests: {cpu: 4}}}]
   containers: [{name: a, resources: {requests: {cpu: 2}}}]`,
-			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 5250, "pods": 1}},
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"cpu": 5250, "pods": 1}, Terms: demand.Terms{Compute: true}},
 		},
 		{
 			name: "an amount beyond counting is held at the limit",
 			pod:  `{spec: {nodeName: n1, containers: [{name: a, resources: {requests: {memory: 9E}}}, {name: b, resources: {requests: {memory: 9E}}}]}}`,
-			want: &supply.Pod{Node: "n1", Requests: resource.List{"memory": resource.Limit, "pods": 1}},
+			want: &supply.Pod{Node: "n1", Requests: resource.List{"memory": resource.Limit, "pods": 1}, Terms: demand.Terms{Compute: true}},
 		},
 	}
 	for _, c := range cases {

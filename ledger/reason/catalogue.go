@@ -36,7 +36,7 @@ func Catalogue() []Entry {
 }
 
 // codes is how many there are.
-const codes = 22
+const codes = 23
 
 // catalogue costs no allocation.
 func catalogue() [codes]Entry {
@@ -84,6 +84,9 @@ func catalogue() [codes]Entry {
 
 		{WaitingForQuota, GroupShare, "Its queue has no quota left",
 			"It starts when Jobs of its queue end, or of those that it shares with, or with a bigger quota; a smaller Job may start sooner."},
+
+		{WaitingForNamespaceQuota, GroupShare, "A ResourceQuota of its namespace has too little left",
+			"It starts when pods of its namespace end, or when the ResourceQuota is raised; see kubectl describe resourcequota."},
 
 		{WaitingForMachines, GroupMachines, "Too little is free on the machines",
 			"It starts when pods end, or when machines are added or come back; a smaller Job may start sooner."},

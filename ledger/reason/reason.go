@@ -30,6 +30,8 @@ const (
 	WaitingForVolumes Code = "WaitingForVolumes"
 
 	WaitingForQuota Code = "WaitingForQuota"
+	// Not the policy's quota, but the namespace's.
+	WaitingForNamespaceQuota Code = "WaitingForNamespaceQuota"
 
 	WaitingForMachines Code = "WaitingForMachines"
 	Fragmented         Code = "Fragmented"

@@ -85,4 +85,7 @@ type Pod struct {
 	// of it do all its life.
 	Place  demand.Place
 	Labels map[string]string // by which other pods keep away from it
+	// Limits and terms, as demand.PodSet has them.
+	Limits resource.List
+	Terms  demand.Terms
 }

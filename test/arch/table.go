@@ -123,7 +123,7 @@ func values() []Row {
 		},
 		{
 			Package: "ledger/intake", Duty: "Kubernetes objects → demand and supply; which Jobs are ours",
-			Ours:    []string{"ledger/demand", "ledger/reason", "ledger/resource", "ledger/supply", "policies"},
+			Ours:    []string{"ledger/demand", "ledger/nsquota", "ledger/reason", "ledger/resource", "ledger/supply", "policies"},
 			Third:   []string{kubeAPI, machinery, "k8s.io/component-helpers"},
 			Without: plus(cluster(), opa), Pure: true,
 			Never: "a client: webhook, plugin and loop read a Job in the same way",
@@ -143,6 +143,11 @@ func core() []Row {
 			Never: "Kubernetes, OPA, a clock: arithmetic only",
 		},
 		{
+			Package: "ledger/nsquota", Duty: "what pods take of the ResourceQuotas of their namespace",
+			Ours: []string{"ledger/demand", "ledger/reason", "ledger/resource", "policies"}, Without: without, Pure: true,
+			Never: "Kubernetes, OPA, a clock: arithmetic only",
+		},
+		{
 			Package: "ledger/fit", Duty: "whether a gang has room on real nodes",
 			Ours: with(), Without: without, Pure: true,
 			Never: "Kubernetes, OPA, a clock: arithmetic only",
@@ -158,12 +163,12 @@ func core() []Row {
 		},
 		{
 			Package: "ledger/book", Duty: "who holds what: entries, snapshot, self-check",
-			Ours: with("ledger/fit", "ledger/quota"), Without: without, Pure: true,
+			Ours: with("ledger/fit", "ledger/nsquota", "ledger/quota"), Without: without, Pure: true,
 			Never: "Kubernetes, OPA, a clock, a log: rebuilt and running must be equal",
 		},
 		{
 			Package: "ledger/decide", Duty: "order, choice of flavor, the plan",
-			Ours: with("ledger/book", "ledger/effect", "ledger/fit", "ledger/quota"), Without: without, Pure: true,
+			Ours: with("ledger/book", "ledger/effect", "ledger/fit", "ledger/nsquota", "ledger/quota"), Without: without, Pure: true,
 			Never: "engine, Kubernetes, a clock, a context, a log: the same values give the same plan",
 		},
 		{

@@ -1,0 +1,116 @@
+package intake_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/intake"
+	"github.com/holdshort/holdshort/ledger/nsquota"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// Rows count what the API server would, in the ledger's units, as its status says; what is
+// not of pods is left out.
+func TestResourceQuotasAreReadByTheirStatus(t *testing.T) {
+	class := func(name string) *resourceapi.DeviceClass {
+		as := "nvidia.com/gpu"
+		return map[string]*resourceapi.DeviceClass{"gpu": {Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: &as}}}[name]
+	}
+	got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, `
+metadata: {name: q, namespace: a}
+spec:
+  hard: {requests.nvidia.com/gpu: 8, pods: 10, secrets: 4}
+  scopes: [NotTerminating]
+  scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [low]}]}
+status:
+  hard:
+    count/pods: 20
+    count/jobs.batch: 5
+    cpu: 1500m
+    limits.memory: 1Gi
+    requests.nvidia.com/gpu: 4
+    gpu.deviceclass.resource.k8s.io/devices: 3
+    mig.deviceclass.resource.k8s.io/devices: 3
+    hugepages-2Mi: 4Mi
+    limits.nvidia.com/gpu: 1
+  used: {requests.nvidia.com/gpu: 2, count/pods: 7, cpu: 500m}`), class)
+	const unknown = nsquota.Unknown
+	want := &nsquota.Quota{
+		Namespace: "a", Name: "q",
+		Scopes: []nsquota.Scope{{Name: "NotTerminating"}, {Name: "PriorityClass", Operator: "In", Values: []string{"low"}}},
+		Rows: []nsquota.Row{
+			{Name: "count/pods", Of: nsquota.Objects, Resource: "count/pods", Hard: 20, Used: 7},
+			{Name: "cpu", Resource: "cpu", Hard: 1500, Used: 500, Needs: demand.RequestsCPU},
+			{Name: "gpu.deviceclass.resource.k8s.io/devices", Resource: "nvidia.com/gpu", Hard: 3, Used: unknown},
+			{Name: "hugepages-2Mi", Resource: "hugepages-2Mi", Hard: 4 << 20, Used: unknown},
+			{Name: "limits.memory", Of: nsquota.Limits, Resource: "memory", Hard: 1 << 30, Used: unknown, Needs: demand.LimitsMemory},
+			{Name: "mig.deviceclass.resource.k8s.io/devices", Resource: "deviceclass.resource.kubernetes.io/mig", Hard: 3, Used: unknown},
+			{Name: "pods", Of: nsquota.Pods, Resource: "pods", Hard: 10, Used: unknown},
+			{Name: "requests.nvidia.com/gpu", Resource: "nvidia.com/gpu", Hard: 4, Used: 2},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), class); got != nil {
+		t.Errorf("one of secrets limits pods: %+v", got)
+	}
+}
+
+func TestTermsOfPods(t *testing.T) {
+	all := demand.RequestsCPU | demand.RequestsMemory | demand.LimitsCPU | demand.LimitsMemory
+	for name, c := range map[string]struct {
+		pod    string
+		env    environment
+		terms  demand.Terms
+		limits resource.List
+	}{
+		"best effort": {pod: `containers: [{name: a}]`, terms: demand.Terms{Unset: all}},
+		"limits are requests, too": {
+			pod:   `containers: [{name: a, resources: {limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: 1}}}]`,
+			terms: demand.Terms{Compute: true}, limits: resource.List{"cpu": 2000, "memory": 1 << 30, "nvidia.com/gpu": 1},
+		},
+		"one container does not say": {
+			pod:   `{containers: [{name: a, resources: {requests: {cpu: 1}}}], initContainers: [{name: b, resources: {requests: {memory: 1}}}]}`,
+			terms: demand.Terms{Compute: true, Unset: all},
+		},
+		"the pod says it for all": {
+			pod:   `{resources: {limits: {cpu: 2}}, containers: [{name: a}]}`,
+			terms: demand.Terms{Compute: true}, limits: resource.List{"cpu": 2000},
+		},
+		"a default of the namespace": {
+			pod: `containers: [{name: a}]`, env: environment{limitRanges: []string{`limits: [{type: Container, default: {cpu: 1, memory: 1}, defaultRequest: {cpu: 1, memory: 1}}]`}},
+			terms: demand.Terms{Compute: true}, limits: resource.List{"cpu": 1000, "memory": 1},
+		},
+		"the rest": {
+			pod:   `{activeDeadlineSeconds: 5, priorityClassName: high, containers: [{name: a}], affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: a, namespaces: [b]}}]}}}`,
+			env:   environment{priority: "{metadata: {name: high}, value: 5}"},
+			terms: demand.Terms{PriorityClass: "high", Terminating: true, CrossNamespace: true, Unset: all},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := intake.Job(jobOf(t, c.pod), c.env.env(t)).PodSets[0]
+			if diff := cmp.Diff(c.terms, set.Terms); diff != "" {
+				t.Errorf("terms (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.limits, set.Limits); diff != "" {
+				t.Errorf("limits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPodsWithoutAPriorityClassHaveTheDefault(t *testing.T) {
+	env := intake.Env{PriorityClass: func(name string) *schedulingv1.PriorityClass {
+		return map[string]*schedulingv1.PriorityClass{"": {ObjectMeta: metav1.ObjectMeta{Name: "usual"}}}[name]
+	}}
+	if got := intake.Job(jobOf(t, `containers: [{name: a}]`), env).PodSets[0].Terms.PriorityClass; got != "usual" {
+		t.Errorf("its class is %q", got)
+	}
+}

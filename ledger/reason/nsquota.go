@@ -1,0 +1,35 @@
+package reason
+
+import "fmt"
+
+// NamespaceLimit is one row of a ResourceQuota, for a message.
+type NamespaceLimit struct {
+	Name, Row         string // of the ResourceQuota, and as it names what it limits
+	Resource          string // the unit
+	Asked, Used, Hard int64
+}
+
+func (l NamespaceLimit) amount(n int64) string { return Amount(l.Resource, n) }
+
+// NoNamespaceQuota is that a ResourceQuota has too little left for all pods of a Job.
+func NoNamespaceQuota(l NamespaceLimit) Reason {
+	return Reason{Code: WaitingForNamespaceQuota, Message: fmt.Sprintf("ResourceQuota %s of its namespace: %s %s asked, %s of %s used",
+		l.Name, l.amount(l.Asked), l.Row, l.amount(l.Used), l.amount(l.Hard))}
+}
+
+// BeyondNamespaceQuota is that it allows less than the Job asks for, whatever is used.
+func BeyondNamespaceQuota(l NamespaceLimit) Reason {
+	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s %s asked; ResourceQuota %s of its namespace allows %s in all. Try: ask for less, or have it raised",
+		l.amount(l.Asked), l.Row, l.Name, l.amount(l.Hard))}
+}
+
+// NamespaceQuotaUncounted is that the API server lets nothing in before it has counted.
+func NamespaceQuotaUncounted(l NamespaceLimit) Reason {
+	return Reason{Code: WaitingForNamespaceQuota, Message: fmt.Sprintf("ResourceQuota %s of its namespace is new: the API server has not counted yet how much %s is used", l.Name, l.Row)}
+}
+
+// NamespaceQuotaUnset is that a container says nothing of what is limited.
+func NamespaceQuotaUnset(quota, row string) Reason {
+	return Reason{Code: BadRequest, Message: fmt.Sprintf("ResourceQuota %s of its namespace limits %s, so the API server refuses pods of which a container does not say how much it takes. "+
+		"Try: set it in every container, or have a LimitRange set a default", quota, row)}
+}
