@@ -14,7 +14,7 @@ import (
 // Audit is a book as it stood at one moment, taken so that somebody else can add it
 // up again while the book goes on. It shares with the book only what never changes.
 type Audit struct {
-	book    *Book // of the machines and rates alone
+	book    *Book // of the machines, rates and names of namespaces alone
 	sums    running
 	entries map[*Entry]*Entry // each with none of its pods counted
 	pods    []pod
@@ -31,7 +31,7 @@ type running struct {
 // Audit takes what is to be added up; it costs no more than copying it.
 func (b *Book) Audit() *Audit {
 	a := &Audit{
-		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates},
+		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates, spaces: map[string]*space{}},
 		sums: running{maps.Clone(b.usage), maps.Clone(b.promises), maps.Clone(b.pending), sums{}},
 		pods: make([]pod, 0, len(b.pods)), entries: make(map[*Entry]*Entry, len(b.entries)+1),
 	}
@@ -49,6 +49,15 @@ func (b *Book) Audit() *Audit {
 	for e := range b.loose {
 		for name, n := range b.looseAmount(e) {
 			a.sums.others.add(n, "loose", e.uid, name)
+		}
+	}
+	for namespace, s := range b.spaces {
+		a.book.spaces[namespace] = nil
+		for _, n := range s.pods {
+			a.sums.others.add(n, "pods of namespace", namespace)
+		}
+		for e := range s.owed {
+			a.sums.others.add(1, "owed in namespace", namespace, e.uid)
 		}
 	}
 	for _, e := range b.entries {
@@ -125,6 +134,11 @@ func (a *Audit) addUp() sums {
 		if r := e.reservation(); r != nil {
 			s.add(1, "admitted", r.Queue)
 		}
+		if job := e.Subject(); job != nil && e.unmade() > 0 {
+			if _, limited := b.spaces[job.Namespace]; limited {
+				s.add(1, "owed in namespace", job.Namespace, e.uid)
+			}
+		}
 		if e.goes() {
 			s.add(1, "going", e.uid)
 		}
@@ -151,6 +165,9 @@ func (e *Entry) without() *Entry {
 func (a *Audit) addPod(s sums, p *pod) {
 	if p.node != "" {
 		a.book.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.node, name) })
+	}
+	if _, limited := a.book.spaces[p.namespace]; limited && !p.deleting {
+		s.add(1, "pods of namespace", p.namespace)
 	}
 	e := a.entries[p.entry]
 	switch free := e == nil || !e.isAdmitted(); {

@@ -19,6 +19,7 @@ func (b *Book) Rebuild() {
 		b.uncount(e)
 	}
 	b.nodes.HoldNothing()
+	b.emptySpaces()
 	for _, p := range b.pods {
 		b.count(p, 1)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/nsquota"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -30,6 +31,7 @@ func busy() *Book {
 	for _, j := range []*demand.Job{runs, loose, going, job("waits")} {
 		b.SetJob(j)
 	}
+	b.SetNamespaceQuota(&nsquota.Quota{Name: "q", Rows: []nsquota.Row{{Name: "pods", Of: nsquota.Pods, Hard: 9}}})
 	b.SetPod(&supply.Pod{UID: "p1", Node: "n1", JobUID: "runs", Requests: one, Queue: "q", Flavors: flavors, Ready: true})
 	b.SetPod(&supply.Pod{UID: "p2", JobUID: "runs", Requests: one, Queue: "q", Flavors: flavors})
 	b.SetPod(&supply.Pod{UID: "p3", Requests: one})
@@ -55,6 +57,8 @@ func TestRebuildHealsEverySum(t *testing.T) {
 		"queued":               {func(b *Book) { clear(b.queued) }, "queued waits"},
 		"going":                {func(b *Book) { clear(b.leaving) }, "going going"},
 		"loose":                {func(b *Book) { clear(b.loose) }, "loose loose gpu"},
+		"pods of a namespace":  {func(b *Book) { clear(b.spaces[""].pods) }, "pods of namespace "},
+		"owed in a namespace":  {func(b *Book) { clear(b.spaces[""].owed) }, "owed in namespace  runs"},
 		"all that a Job holds": {func(b *Book) { b.uncount(b.entries["runs"]); b.refresh(b.entries["runs"]) }, "promise "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,12 +70,22 @@ func (b *Book) newSpace(namespace string) *space {
 	s := &space{pods: map[alike]int64{}, owed: map[*Entry]struct{}{}}
 	b.spaces[namespace] = s
 	for _, p := range b.pods {
-		b.countInSpace(p, 1)
+		if p.namespace == namespace {
+			b.countInSpace(p, 1)
+		}
 	}
 	for _, e := range b.entries {
 		b.owe(e)
 	}
 	return s
+}
+
+// emptySpaces has them count nobody, until all are counted again.
+func (b *Book) emptySpaces() {
+	for _, s := range b.spaces {
+		s.pods, s.owed = map[alike]int64{}, map[*Entry]struct{}{}
+		b.touch(s)
+	}
 }
 
 // countInSpace leaves out pods that were told to go: those that the API server still counts

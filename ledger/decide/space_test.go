@@ -127,3 +127,18 @@ func TestWhatAResourceQuotaSays(t *testing.T) {
 		})
 	}
 }
+
+// A ResourceQuota in one namespace changes nothing about what another has counted.
+func TestNamespacesAreCountedApart(t *testing.T) {
+	w := spacious(t)
+	w.namespaceQuota("team", 8, 0)
+	w.pod("stranger", "n0", "", 4)
+	w.namespaceQuota("elsewhere", 8, 0)
+	w.job("a", 2, 2)
+	if r := w.plan(); len(r.Admit) != 1 {
+		t.Errorf("4 of 8 are used, and it waits: %v", said(r))
+	}
+	if err := w.book.SelfCheck(); err != nil {
+		t.Error(err)
+	}
+}
