@@ -32,7 +32,7 @@ func (l *Loop) carryOut(plan decide.Result, now time.Time) time.Duration {
 	for i := range plan.Admit {
 		l.admit(&plan.Admit[i])
 	}
-	next = min(next, l.tell(now))
+	next = min(next, l.tell(now), l.tellDifferences(now))
 	for _, t := range l.refused {
 		next = min(next, t.notTill.Sub(now))
 	}

@@ -27,7 +27,7 @@ type talk struct {
 	statuses *rate.Limiter
 	terse    *rate.Limiter // of all together
 
-	admitted, suspended *rate.Limiter // events only
+	admitted, suspended, differ *rate.Limiter // events only
 }
 
 func newTalk() talk {
@@ -39,6 +39,7 @@ func newTalk() talk {
 
 		admitted:  rate.NewLimiter(eventsPerSecond, eventsBurst),
 		suspended: rate.NewLimiter(eventsPerSecond, eventsBurst),
+		differ:    rate.NewLimiter(eventsPerSecond, eventsBurst),
 	}
 }
 

@@ -41,10 +41,11 @@ type Book struct {
 	// spaceNews is the last version that one of them got.
 	spaceNews int64
 	timed     timed
-	now       int64    // as of the last Tick
-	unheard   []string // UIDs of pods that the scheduler said nothing of yet, as they came
-	lost      []*Entry // that came short of pods since then
-	cuts      []*Entry // that were deleted, as they were
+	now       int64       // as of the last Tick
+	unheard   []string    // UIDs of pods that the scheduler said nothing of yet, as they came
+	lost      []*Entry    // that came short of pods since then
+	cuts      []*Entry    // that were deleted, as they were
+	differ    []differing // whose pods ask for more than was booked, and nobody was told
 	journal   journal
 	key       []byte   // scratch
 	names     []string // scratch

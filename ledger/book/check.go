@@ -62,6 +62,9 @@ func (b *Book) Audit() *Audit {
 	}
 	for _, e := range b.entries {
 		a.entries[e] = e.without()
+		if len(e.sets) == 1 {
+			a.sums.others.addLarger(e, e.sets[0].larger)
+		}
 	}
 	a.entries[b.orphans] = b.orphans.without()
 	for _, p := range b.pods {
@@ -117,6 +120,13 @@ func (s sums) add(n int64, what ...string) {
 	}
 }
 
+// addLarger adds what pods to come of a Job are counted by, if not by what was booked.
+func (s sums) addLarger(e *Entry, larger resource.List) {
+	for name, n := range larger {
+		s.add(n, "pod to come", e.uid, name)
+	}
+}
+
 // addUp makes the sums anew, from entries and pods one by one.
 func (a *Audit) addUp() sums {
 	s := sums{}
@@ -130,6 +140,9 @@ func (a *Audit) addUp() sums {
 		}
 		for _, p := range promisesOf(e) {
 			s.add(p.n, "promise", fmt.Sprintf("%x", p.key.shape.Key()), p.key.flavor)
+		}
+		if len(e.sets) == 1 {
+			s.addLarger(e, b.largerOf(e.sets[0].given, e.kinds))
 		}
 		if r := e.reservation(); r != nil {
 			s.add(1, "admitted", r.Queue)
@@ -189,6 +202,7 @@ func (a *Audit) addPod(s sums, p *pod) {
 	if p.charges() {
 		e.group(p.tag).add(p, 1)
 	}
+	e.countKind(p, 1)
 }
 
 func compare(a, b sums) []string {

@@ -28,7 +28,10 @@ type Entry struct {
 	parted []set
 	cut    cut // it is being deleted, or was
 
-	groups    []group // its pods, by whom they say to charge
+	groups  []group // its pods, by whom they say to charge
+	kinds   []kind  // and by what they ask for
+	differs int64   // the admission whose pods turned out to ask for more than was booked
+
 	unbound   []*pod
 	bound     map[*pod]struct{}
 	live      int64 // pods
@@ -41,6 +44,7 @@ type Entry struct {
 	// pods were bound, all were ready, so many bound ones are gone.
 	placed, ready bool
 	gone          int64
+	otherKinds    bool  // of pods than it was compared with
 	fresh         bool  // admitted by this process
 	since         int64 // the admission these belong to
 	short         short // of pods that are ready, after all were
@@ -79,7 +83,9 @@ type set struct {
 	flavor string
 	queue  string
 	given  *demand.ReservedPodSet
-	cells  []charge // of one pod
+	larger resource.List // what a pod to come is counted by; nil: what was given
+	booked []charge      // of one pod
+	cells  []charge      // of one that is to come
 }
 
 // group is the pods of an entry that say the same about whom to charge.

@@ -181,7 +181,10 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 				s.count = min(s.count, given.Count) // maybe fewer than all; what is observed runs by its own parallelism
 			}
 		}
-		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), given.Requests, b.isIgnored))
+		if len(r.PodSets) == 1 {
+			s.larger = b.largerOf(given, e.kinds)
+		}
+		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), s.asks(), b.isIgnored))
 		sets = append(sets, s)
 	}
 	b.price(sets)
@@ -192,11 +195,20 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 func (b *Book) price(sets []set) {
 	for i := range sets {
 		s := &sets[i]
-		s.cells = nil
-		s.given.EachCharge(b.rates, func(flavor, charged string, n int64) {
-			s.cells = addCharge(s.cells, quota.Key{Queue: s.queue, Flavor: flavor, Resource: charged}, n)
-		})
+		s.booked = b.priceOf(s, s.given)
+		if s.cells = s.booked; s.larger != nil {
+			larger := *s.given
+			larger.Requests = s.larger
+			s.cells = b.priceOf(s, &larger)
+		}
 	}
+}
+
+func (b *Book) priceOf(s *set, given *demand.ReservedPodSet) (cells []charge) {
+	given.EachCharge(b.rates, func(flavor, charged string, n int64) {
+		cells = addCharge(cells, quota.Key{Queue: s.queue, Flavor: flavor, Resource: charged}, n)
+	})
+	return cells
 }
 
 func podSet(j *demand.Job, name string, i int) *demand.PodSet {

@@ -35,7 +35,8 @@ func (b *Book) Rebuild() {
 
 // uncount has an entry hold nothing, and be counted nowhere.
 func (b *Book) uncount(e *Entry) {
-	e.groups, e.unbound, e.bound = nil, nil, nil
+	e.groups, e.kinds, e.unbound, e.bound = nil, nil, nil, nil
+	e.otherKinds = true
 	e.live, e.deleting, e.active, e.readyPods = 0, 0, 0, 0
 	e.charges, e.promised, e.counted = nil, nil, ""
 }

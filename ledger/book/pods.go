@@ -206,6 +206,7 @@ func (b *Book) count(p *pod, sign int64) {
 	if p.charges() {
 		e.group(p.tag).add(p, sign)
 	}
+	e.countKind(p, sign)
 }
 
 // Tick tells the book the time. It returns when time alone changes something

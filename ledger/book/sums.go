@@ -13,6 +13,7 @@ func (b *Book) refresh(e *Entry) {
 		return
 	}
 	b.journal.entries.add(e)
+	b.meet(e)
 	e.witness()
 	b.comesShort(e)
 	b.recharge(e, b.chargesOf(e))
@@ -181,11 +182,12 @@ func (b *Book) addHeld(charges []charge, g *group, queue string, flavors map[str
 	return charges
 }
 
-// admittedCharges is max(what it may run, what its pods hold), row by row.
+// admittedCharges is max(what it may run, what its pods hold), row by row; where its
+// pods ask for more than was booked, what they and those to come will hold, too.
 func (b *Book) admittedCharges(e *Entry) []charge {
 	var may, hold []charge
 	for _, s := range e.sets {
-		for _, c := range s.cells {
+		for _, c := range s.booked {
 			may = addCharge(may, c.key, resource.Mul(c.n, s.count))
 		}
 	}
@@ -197,14 +199,22 @@ func (b *Book) admittedCharges(e *Entry) []charge {
 		}
 		hold = b.addHeld(hold, &e.groups[i], r.Queue, flavors)
 	}
-	for _, h := range hold {
-		if i := find(may, h.key); i >= 0 {
-			may[i].n = max(may[i].n, h.n)
-		} else {
-			may = append(may, h)
-		}
+	may = maxCharges(may, hold)
+	if len(e.sets) == 1 && e.sets[0].larger != nil {
+		may = maxCharges(may, b.byPods(e, &e.sets[0]))
 	}
 	return may
+}
+
+func maxCharges(list, other []charge) []charge {
+	for _, o := range other {
+		if i := find(list, o.key); i >= 0 {
+			list[i].n = max(list[i].n, o.n)
+		} else {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 func find(list []charge, key quota.Key) int {
