@@ -19,6 +19,8 @@ type Catalog struct {
 	// Unreserved says what happens to labelled Jobs that run without a
 	// reservation: they are charged (the default) or suspended.
 	Unreserved Unreserved `json:"unreserved,omitempty"`
+	// Rivals says which waiting pods that no admission made may take what is free.
+	Rivals Rivals `json:"rivals,omitzero"`
 	// Kinds of workloads besides batch/v1 Jobs, by name.
 	Kinds map[string]Kind `json:"kinds,omitempty"`
 }
@@ -31,6 +33,15 @@ const (
 	UnreservedCharge  Unreserved = "charge"
 	UnreservedSuspend Unreserved = "suspend"
 )
+
+// Rivals bounds the waiting pods for which room is left that they could take at any
+// moment: pods that no admission made.
+type Rivals struct {
+	// FromPriority leaves out pods of lower priority; nil leaves out none. It belongs
+	// at or below the priority of the pods of Jobs, so that the scheduler lets these
+	// displace whom it leaves out.
+	FromPriority *int64 `json:"fromPriority,omitempty"`
+}
 
 // Flavor is a kind of machine.
 type Flavor struct {

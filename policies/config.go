@@ -12,6 +12,7 @@ type Config struct {
 	Teams       map[string]Team   `json:"teams,omitempty"`
 	Resources   ResourceRules     `json:"resources,omitzero"`
 	Unreserved  Unreserved        `json:"unreserved,omitempty"`
+	Rivals      Rivals            `json:"rivals,omitzero"`
 	Kinds       map[string]Kind   `json:"kinds,omitempty"`
 	Custom      any               `json:"custom,omitempty"`
 }

@@ -39,16 +39,17 @@ type Book struct {
 	inVain   map[inVain]int64    // until when nobody asks for such again
 	spaces   map[string]*space   // namespaces with ResourceQuotas
 	// spaceNews is the last version that one of them got.
-	spaceNews int64
-	timed     timed
-	now       int64       // as of the last Tick
-	unheard   []string    // UIDs of pods that the scheduler said nothing of yet, as they came
-	lost      []*Entry    // that came short of pods since then
-	cuts      []*Entry    // that were deleted, as they were
-	differ    []differing // whose pods ask for more than was booked, and nobody was told
-	journal   journal
-	key       []byte   // scratch
-	names     []string // scratch
+	spaceNews  int64
+	rivalsFrom int64 // the least priority of rivals
+	timed      timed
+	now        int64       // as of the last Tick
+	unheard    []string    // UIDs of pods that the scheduler said nothing of yet, as they came
+	lost       []*Entry    // that came short of pods since then
+	cuts       []*Entry    // that were deleted, as they were
+	differ     []differing // whose pods ask for more than was booked, and nobody was told
+	journal    journal
+	key        []byte   // scratch
+	names      []string // scratch
 }
 
 type promiseKey struct {
@@ -68,7 +69,7 @@ func New() *Book {
 		promises: map[promiseKey]int64{}, pending: map[*fit.Shape]int64{},
 		queued: map[*Entry]struct{}{}, watched: map[*Entry]struct{}{}, loose: map[*Entry]struct{}{}, owing: map[*Entry]struct{}{},
 		admitted: map[string]map[*Entry]struct{}{}, leaving: map[*Entry]struct{}{},
-		vains: map[*Entry]struct{}{},
+		vains: map[*Entry]struct{}{}, rivalsFrom: math.MinInt64,
 	}
 	return b
 }
@@ -203,7 +204,31 @@ func (b *Book) SetRules(rules policies.ResourceRules) {
 // Follow has the book go by a catalog: its rules, and the machines that may be added.
 func (b *Book) Follow(catalog *policies.Catalog) {
 	b.SetRules(catalog.Resources)
+	b.setRivals(catalog.Rivals)
 	b.nodes.SetElastic(supply.ElasticOf(catalog))
+}
+
+// setRivals says which of the pods count that are not bound, and promised nothing.
+func (b *Book) setRivals(rules policies.Rivals) {
+	from := int64(math.MinInt64)
+	if rules.FromPriority != nil {
+		from = *rules.FromPriority
+	}
+	if from == b.rivalsFrom {
+		return
+	}
+	b.eachFree(func(p *pod) { b.stand(p, -1) })
+	b.rivalsFrom = from
+	b.eachFree(func(p *pod) { b.stand(p, 1) })
+}
+
+// eachFree calls f for every pod that is on no node, and that nobody was promised room for.
+func (b *Book) eachFree(f func(p *pod)) {
+	for _, p := range b.pods {
+		if p.shape != nil && (p.entry == nil || !p.entry.isAdmitted()) {
+			f(p)
+		}
+	}
 }
 
 // reshape counts pods that are on no node again, by what nodes need not have.

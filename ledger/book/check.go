@@ -31,7 +31,7 @@ type running struct {
 // Audit takes what is to be added up; it costs no more than copying it.
 func (b *Book) Audit() *Audit {
 	a := &Audit{
-		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates, spaces: map[string]*space{}},
+		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates, spaces: map[string]*space{}, rivalsFrom: b.rivalsFrom},
 		sums: running{maps.Clone(b.usage), maps.Clone(b.promises), maps.Clone(b.pending), sums{}},
 		pods: make([]pod, 0, len(b.pods)), entries: make(map[*Entry]*Entry, len(b.entries)+1),
 	}
@@ -186,7 +186,7 @@ func (a *Audit) addPod(s sums, p *pod) {
 	switch free := e == nil || !e.isAdmitted(); {
 	case free && p.nominated != "":
 		a.book.nodes.Each(p.holds, func(name string, n int64) { s.add(n, "held", p.nominated, name) })
-	case free && p.rival:
+	case free && p.rival && p.priority >= a.book.rivalsFrom:
 		s.add(1, "rival", fmt.Sprintf("%x", p.shape.Key()))
 	}
 	if e == nil {

@@ -318,19 +318,6 @@ func (e *Entry) EachPromise(f func(shape *fit.Shape, pods int64)) {
 	}
 }
 
-// EachRival calls f for the pods of a Job that is not admitted, which may be bound at
-// any moment until they are gone; of one shape more than once.
-func (e *Entry) EachRival(f func(shape *fit.Shape, pods int64)) {
-	if e.isAdmitted() {
-		return // they are promised
-	}
-	for _, p := range e.unbound {
-		if p.rival {
-			f(p.shape, 1)
-		}
-	}
-}
-
 // EachReserved calls f for what an admitted Job is charged for pods that are on no
 // node yet; of several pod sets with equal rows, once for each.
 func (e *Entry) EachReserved(f func(key quota.Key, amount int64)) {

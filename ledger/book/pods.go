@@ -29,6 +29,7 @@ type pod struct {
 	nominated string
 	// rival: it may be bound at any moment and take room that way, wherever it is.
 	rival         bool
+	priority      int64 // of one that is not bound
 	deleting      bool
 	deletingSince int64 // when it was told to go; 0: not known
 	since         int64 // when it came to its node
@@ -133,7 +134,7 @@ func (b *Book) read(p *supply.Pod) pod {
 	}
 	if p.Node == "" {
 		facts.shape = b.nodes.Keep(b.nodes.Shape(place, p.Requests, b.isIgnored))
-		facts.unschedulable = p.UnschedulableSince
+		facts.unschedulable, facts.priority = p.UnschedulableSince, p.Priority
 		// The scheduler found no node for it, for a reason that is not counted
 		// here: it would hold room for good that it can't use.
 		stuck := p.UnschedulableSince != 0 && len(p.Place.Unverified) > 0
@@ -251,7 +252,7 @@ func (b *Book) stand(p *pod, sign int64) {
 		b.nodes.Hold(p.nominated, p.holds)
 	case p.nominated != "":
 		b.nodes.Free(p.nominated, p.holds)
-	case p.rival:
+	case p.rival && p.priority >= b.rivalsFrom:
 		b.rival(p.shape, sign)
 	}
 }

@@ -224,6 +224,19 @@ func (s *Snapshot) EachBound(e *Entry, f func(node string, gives *fit.Vector)) {
 	}
 }
 
+// EachRival calls f for the pods of a Job that is not admitted, which may be bound at
+// any moment until they are gone; of one shape more than once.
+func (s *Snapshot) EachRival(e *Entry, f func(shape *fit.Shape, pods int64)) {
+	if e.isAdmitted() {
+		return // they are promised
+	}
+	for _, p := range e.unbound {
+		if p.rival && p.priority >= s.b.rivalsFrom {
+			f(p.shape, 1)
+		}
+	}
+}
+
 // Let gives up a shape that was kept.
 func (s *Snapshot) Let(shape *fit.Shape) { s.b.nodes.Let(shape) }
 

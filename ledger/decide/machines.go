@@ -111,7 +111,7 @@ func (m *machines) free(e *book.Entry, sign int64) {
 			m.promises[i].Pods = max(0, resource.Sub(m.promises[i].Pods, sign*pods))
 		}
 	})
-	e.EachRival(func(shape *fit.Shape, pods int64) { m.freeRivals(shape, sign*pods) })
+	m.snapshot.EachRival(e, func(shape *fit.Shape, pods int64) { m.freeRivals(shape, sign*pods) })
 }
 
 // freeRivals takes pods off that are in nobody's way any more.

@@ -72,6 +72,7 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 		}
 	}
 	if result.Node == "" {
+		result.Priority = priorityOf(&pod.Spec)
 		result.Nominated = pod.Status.NominatedNodeName
 		result.Place = place(&pod.Spec, siblings{pod.Namespace, pod.Labels}, tying(&pod.Spec))
 	} else {
@@ -129,4 +130,11 @@ func flavors(pod *corev1.Pod) map[string]string {
 		return nil
 	}
 	return byResource
+}
+
+func priorityOf(spec *corev1.PodSpec) int64 {
+	if spec.Priority == nil {
+		return 0
+	}
+	return int64(*spec.Priority)
 }

@@ -65,9 +65,10 @@ type Pod struct {
 	JobUID string
 	// Queue and Flavors as the ledger wrote them into the template: they charge
 	// the pod even when its Job is gone.
-	Queue   string
-	Flavors map[string]string // resource → flavor
-	Gated   bool
+	Queue    string
+	Flavors  map[string]string // resource → flavor
+	Gated    bool
+	Priority int64 // as the scheduler has it
 	// Nominated is the node whose room the scheduler keeps for it while it is not bound.
 	Nominated string
 	// Started: a kubelet has taken it in. Whoever names a node in a pod has it

@@ -54,6 +54,8 @@ func badSharing() []badBundle {
 		{"a quota of what is charged as something else", config("flavors: {a: {}}", "queues: {q: {flavors: [a], quota: {a: {cpu: 4}}, namespaces: {all: true}}}", "resources: {conversions: {cpu: {units: 1}}}")},
 		{"a cohort's quota of what is charged as something else", config("flavors: {a: {}}", "queues: {}", "cohorts: {ai: {quota: {a: {cpu: 4}}}}", "resources: {conversions: {cpu: {units: 1, more: 2}}}")},
 		{"a group with what is charged as something else", config("flavors: {a: {}}", "queues: {q: {flavors: [a], quota: {a: {units: 4}}, groups: [{resources: [cpu, units], flavors: [a]}], namespaces: {all: true}}}", "resources: {conversions: {cpu: {units: 1}}}")},
+		{"rivals from a name on", withCohorts("rivals: {fromPriority: high}")},
+		{"rivals by another key", withCohorts("rivals: {priority: 0}")},
 		{"kinds that would not queue", withCohorts("kinds:", "  JobSet: {managed: true}", "  Job: {managed: false}")},
 		{"a flavor with an unknown placement", config("flavors: {a: {placement: exakt}}", "queues: {}")},
 		{"a flavor with a negative bound", config("flavors: {a: {elastic: {max: -1}}}", "queues: {}")},

@@ -82,6 +82,7 @@ func contract() []field {
 		{groupCatalog, "fairSharing", false, shapeObject},
 		{groupCatalog, "resources", false, shapeObject},
 		{groupCatalog, "unreserved", false, shapeString},
+		{groupCatalog, "rivals", false, shapeObject},
 		{groupCatalog, "kinds", false, shapeObject},
 		{groupClassify, "queue", true, shapeString},
 		{groupClassify, "priority", true, shapeNumber},

@@ -142,7 +142,7 @@ func (r *Revision) askCatalog(ctx context.Context, in *policies.CatalogInput, li
 // catalogTargets is where each field of the catalog is decoded to.
 func catalogTargets(catalog *policies.Catalog) map[string]any {
 	return map[string]any{"queues": &catalog.Queues, "flavors": &catalog.Flavors,
-		"resources": &catalog.Resources, "unreserved": &catalog.Unreserved,
+		"resources": &catalog.Resources, "unreserved": &catalog.Unreserved, "rivals": &catalog.Rivals,
 		"cohorts": &catalog.Cohorts, "fairSharing": &catalog.FairSharing, "kinds": &catalog.Kinds}
 }
 
