@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/nsquota"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
@@ -158,4 +159,23 @@ func TestDevicesOfClaimsAreNotComparedWithPods(t *testing.T) {
 	if told := differences(b); told != nil {
 		t.Errorf("told: %v", told)
 	}
+}
+
+// TestAResourceQuotaKeepsWhatPodsToComeWillAsk: as many as were not made yet take of it
+// what the first one turned out to.
+func TestAResourceQuotaKeepsWhatPodsToComeWillAsk(t *testing.T) {
+	b := book.New()
+	b.SetNamespaceQuota(&nsquota.Quota{Namespace: "team", Name: "gpus", Rows: []nsquota.Row{{
+		Name: "requests." + gpu, Of: nsquota.Requests, Resource: gpu, Hard: 100,
+	}}})
+	b.SetJob(job(booked4))
+	used := func(want int64) {
+		t.Helper()
+		if got := b.Snapshot().NamespaceQuotas("team")[0].Used[0]; got != want {
+			t.Errorf("%d used, want %d", got, want)
+		}
+	}
+	used(16)
+	b.SetPod(pod("1", "n", asking(resource.List{gpu: 5}), func(p *supply.Pod) { p.Namespace = "team" }))
+	used(20)
 }

@@ -195,7 +195,7 @@ func (b *Book) addOwed(all []NamespaceQuota, e *Entry) {
 			continue
 		}
 		for k := range all {
-			all[k].Take(set.given.Requests, asked.Limits, asked.Terms, pods)
+			all[k].Take(set.asks(), asked.Limits, asked.Terms, pods)
 		}
 	}
 }
