@@ -28,7 +28,7 @@ func (l *Loop) observeResourceQuotas(b batch) {
 }
 
 func (l *Loop) takeResourceQuota(object *corev1.ResourceQuota) {
-	q := intake.NamespaceQuota(object, func(class string) *resourceapi.DeviceClass { return l.devices.classes[class] })
+	q := intake.NamespaceQuota(object, func(class string) *resourceapi.DeviceClass { return l.devices.classes[class] }, l.perDevice)
 	if q == nil {
 		l.book.DeleteNamespaceQuota(object.Namespace, object.Name)
 		return

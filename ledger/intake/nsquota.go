@@ -17,8 +17,9 @@ import (
 
 // NamespaceQuota reads a ResourceQuota, as far as it limits pods and what comes with
 // them; nil if it does not. What counts is its status: that is what the API server goes
-// by. A DeviceClass by name tells what its devices are charged as; nil is none.
-func NamespaceQuota(object *corev1.ResourceQuota, class func(name string) *resourceapi.DeviceClass) *nsquota.Quota {
+// by. A DeviceClass by name tells what its devices are charged as; nil is none. For
+// perDevice, see Env.
+func NamespaceQuota(object *corev1.ResourceQuota, class func(name string) *resourceapi.DeviceClass, perDevice map[string]string) *nsquota.Quota {
 	q := &nsquota.Quota{Namespace: object.Namespace, Name: object.Name, Scopes: scopes(&object.Spec)}
 	hard := maps.Clone(object.Spec.Hard)
 	maps.Copy(hard, object.Status.Hard)
@@ -26,6 +27,11 @@ func NamespaceQuota(object *corev1.ResourceQuota, class func(name string) *resou
 		row, counts := quotaRow(string(name), class)
 		if !counts {
 			continue
+		}
+		if _, each := perDevice[row.Resource]; each && row.Of == nsquota.Requests {
+			// The API server knows nothing of devices: it counts what is written. Limits
+			// are not multiplied, and of such a resource they are the requests.
+			row.Of = nsquota.Limits
 		}
 		row.Hard, row.Used = countable(row.Resource, hard[name]), nsquota.Unknown
 		if used, known := object.Status.Used[name]; known {

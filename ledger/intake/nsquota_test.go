@@ -39,7 +39,7 @@ status:
     mig.deviceclass.resource.k8s.io/devices: 3
     hugepages-2Mi: 4Mi
     limits.nvidia.com/gpu: 1
-  used: {requests.nvidia.com/gpu: 2, count/pods: 7, cpu: 500m}`), class)
+  used: {requests.nvidia.com/gpu: 2, count/pods: 7, cpu: 500m}`), class, nil)
 	const unknown = nsquota.Unknown
 	want := &nsquota.Quota{
 		Namespace: "a", Name: "q",
@@ -58,8 +58,27 @@ status:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), class); got != nil {
+	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), class, nil); got != nil {
 		t.Errorf("one of secrets limits pods: %+v", got)
+	}
+}
+
+// The API server counts what containers ask for each of their devices as it is written.
+func TestResourceQuotasCountOnceWhatIsAskedForEachDevice(t *testing.T) {
+	units := map[string]string{"nvidia.com/gpumem": "nvidia.com/gpu"}
+	quota := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {requests.nvidia.com/gpumem: 20, requests.nvidia.com/gpu: 4}}"),
+		func(string) *resourceapi.DeviceClass { return nil }, units)
+	pod := intake.Pod(parse[corev1.Pod](t, `
+spec: {containers: [{resources: {requests: {nvidia.com/gpu: 2, nvidia.com/gpumem: 10}, limits: {nvidia.com/gpu: 2, nvidia.com/gpumem: 10}}}]}`), units)
+	if got := pod.Requests["nvidia.com/gpumem"]; got != 20 {
+		t.Errorf("its node gives %d, want 20", got)
+	}
+	got := map[string]int64{}
+	for i := range quota.Rows {
+		got[quota.Rows[i].Name] = quota.Rows[i].Takes(pod.Requests, pod.Limits)
+	}
+	if diff := cmp.Diff(map[string]int64{"requests.nvidia.com/gpumem": 10, "requests.nvidia.com/gpu": 2}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -149,8 +149,13 @@ func TestWhatIsAskedForEachDeviceIsCharged(t *testing.T) {
 	charged("it is counted once", "1024/8192 nvidia.com/gpumem")
 
 	inForce(t, ctx, s.Env, memoryPolicy("perdevice", "{perDevice: {nvidia.com/gpumem: nvidia.com/gpu}}"))
+	// The API server goes by what is written, and so does the ResourceQuota here.
+	_, err := s.KubectlIn(ctx, cluster.Admin, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: memory}\nspec: {hard: {requests.nvidia.com/gpumem: 3072}}\n", "apply", "-n", s.NS, "-f", "-")
+	must(t, err)
 	apply("after", 2, 2048)
 	must(t, s.Running(ctx, "after", 1))
+	_, err = s.KubectlIn(ctx, cluster.Admin, "", "delete", "resourcequota", "memory", "-n", s.NS)
+	must(t, err)
 	charged("it is counted for each card", "6144/8192 nvidia.com/gpumem")
 	apply("more", 2, 2048)
 	must(t, s.Waits(ctx, "more", "WaitingForQuota"))
