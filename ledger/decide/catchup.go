@@ -100,6 +100,9 @@ func (p *planner) read(news book.News) {
 		usage := p.Snapshot.Usage(key)
 		if node, pair := p.row(key); node != quota.None && pair != quota.None {
 			p.base.Set(node, pair, usage)
+			if r := p.rootOf(node); r != nil {
+				r.stale = true // also where it was known before that this comes free
+			}
 		}
 		p.elsewhere(key, usage)
 	}
