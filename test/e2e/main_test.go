@@ -54,7 +54,6 @@ func sceneBy(t *testing.T, ns, policy string, rules history.Rules) (context.Cont
 	shared.once.Do(func() {
 		shared.env, shared.err = stories.Start(context.Background(), stories.Options{
 			Nodes: stories.Nodes(), Policy: stories.Policy, Log: os.Stderr,
-			Controllers: []string{"resourcequota-controller", "cronjob-controller"},
 		})
 	})
 	if shared.err != nil {

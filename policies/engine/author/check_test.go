@@ -204,3 +204,23 @@ func TestCheckTriesTheRulesOnJobsWithoutLabels(t *testing.T) {
 	}
 	golden.Compare(t, *update, "tried.golden", list(verdict.Warnings))
 }
+
+// An autoscaler adds the first machine of an elastic flavor, so that none is there is no
+// slip; a resource that is to count devices and that no node has is one.
+func TestMachinesToComeAndCountersOfDevicesAreCompared(t *testing.T) {
+	bundle := engine.Bundle{Files: map[string][]byte{"data.yaml": []byte("holdshort:\n  config:\n" +
+		"    flavors: {gpu: {nodeLabels: {pool: gpu}, elastic: {max: 4, node: {nvidia.com/gpu: 8}}}}\n" +
+		"    resources:\n      perDevice:\n        nvidia.com/gpumem: nvidia.com/gpus\n        nvidia.com/gpucores: nvidia.com/gpu\n" +
+		"    queues: {q: {namespaces: {all: true}, flavors: [gpu], quota: {gpu: {nvidia.com/gpu: 8, nvidia.com/gpumem: 8, nvidia.com/gpucores: 8}}}}\n")}}
+	verdict, err := Check(t.Context(), bundle)
+	if err != nil || verdict.Revision == nil {
+		t.Fatal(err, verdict.Problems)
+	}
+	found, err := LintCluster(bundle, verdict.Revision.Catalog(), []Node{{Resources: []string{"nvidia.com/gpu"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := list(found); len(found) != 1 || !strings.Contains(got, `resources.perDevice["nvidia.com/gpumem"]: no node has nvidia.com/gpus. Try: one of nvidia.com/gpu`) {
+		t.Errorf("it finds\n%s", got)
+	}
+}

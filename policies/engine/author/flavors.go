@@ -71,9 +71,12 @@ func LintCluster(bundle engine.Bundle, catalog *policies.Catalog, nodes []Node) 
 			continue
 		}
 		resources, count := onNodes(flavor, nodes)
-		if count == 0 {
+		switch {
+		case count == 0 && flavor.Elastic.Max > 0:
+			continue // an autoscaler adds the first one
+		case count == 0:
 			found = append(found, parts.InData(LintNodes, fmt.Sprintf("none of the %d nodes has these labels", len(nodes)),
-				"kubectl get nodes --show-labels; verify: none if an autoscaler will make them", "flavors", name, "nodeLabels"))
+				"kubectl get nodes --show-labels; elastic: {max: N} if an autoscaler adds them", "flavors", name, "nodeLabels"))
 			continue
 		}
 		has[name] = resources
@@ -86,8 +89,8 @@ func LintCluster(bundle engine.Bundle, catalog *policies.Catalog, nodes []Node) 
 	return found, nil
 }
 
-// missingSources is what is converted though no node has it: most likely a slip, which
-// leaves what the nodes have as it is.
+// missingSources is what is converted, or counts the devices of others, though no node has
+// it: most likely a slip, which leaves what the nodes have as it is.
 func missingSources(parts *engine.Parts, catalog *policies.Catalog, nodes []Node) []engine.Problem {
 	all := map[string]bool{}
 	for _, node := range nodes {
@@ -95,11 +98,19 @@ func missingSources(parts *engine.Parts, catalog *policies.Catalog, nodes []Node
 			all[resource] = true
 		}
 	}
+	if len(nodes) == 0 {
+		return nil
+	}
 	var found []engine.Problem
+	try := "one of " + strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 	for _, name := range slices.Sorted(maps.Keys(catalog.Resources.Conversions)) {
-		if !all[name] && len(nodes) > 0 {
-			found = append(found, parts.InData(LintResource, "no node has this resource",
-				"one of "+strings.Join(slices.Sorted(maps.Keys(all)), ", "), "resources", "conversions", name))
+		if !all[name] {
+			found = append(found, parts.InData(LintResource, "no node has this resource", try, "resources", "conversions", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(catalog.Resources.PerDevice)) {
+		if counter := catalog.Resources.PerDevice[name]; !all[counter] {
+			found = append(found, parts.InData(LintResource, "no node has "+counter, try, "resources", "perDevice", name))
 		}
 	}
 	return found

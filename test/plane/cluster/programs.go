@@ -22,6 +22,7 @@ func controllers(extra []string) string {
 		"node-lifecycle-controller",
 		"pod-garbage-collector-controller",
 		"resourceclaim-controller",
+		"resourcequota-controller",
 		"serviceaccount-controller",
 		"taint-eviction-controller",
 		"ttl-after-finished-controller",
