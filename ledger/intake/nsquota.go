@@ -17,12 +17,17 @@ import (
 
 // NamespaceQuota reads a ResourceQuota, as far as it limits pods and what comes with
 // them; nil if it does not. What counts is its status: that is what the API server goes
-// by. A DeviceClass by name tells what its devices are charged as; nil is none. For
+// by; of what was lowered, that is so in a moment. A DeviceClass by name tells what its devices are charged as; nil is none. For
 // perDevice, see Env.
 func NamespaceQuota(object *corev1.ResourceQuota, class func(name string) *resourceapi.DeviceClass, perDevice map[string]string) *nsquota.Quota {
 	q := &nsquota.Quota{Namespace: object.Namespace, Name: object.Name, Scopes: scopes(&object.Spec)}
-	hard := maps.Clone(object.Spec.Hard)
-	maps.Copy(hard, object.Status.Hard)
+	hard := corev1.ResourceList{}
+	maps.Copy(hard, object.Spec.Hard)
+	for name, now := range object.Status.Hard {
+		if asked, still := hard[name]; !still || now.Cmp(asked) < 0 {
+			hard[name] = now
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(hard)) {
 		row, counts := quotaRow(string(name), class)
 		if !counts {

@@ -25,7 +25,7 @@ func TestResourceQuotasAreReadByTheirStatus(t *testing.T) {
 	got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, `
 metadata: {name: q, namespace: a}
 spec:
-  hard: {requests.nvidia.com/gpu: 8, pods: 10, secrets: 4}
+  hard: {requests.nvidia.com/gpu: 8, pods: 10, secrets: 4, count/pods: 15}
   scopes: [NotTerminating]
   scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [low]}]}
 status:
@@ -45,7 +45,7 @@ status:
 		Namespace: "a", Name: "q",
 		Scopes: []nsquota.Scope{{Name: "NotTerminating"}, {Name: "PriorityClass", Operator: "In", Values: []string{"low"}}},
 		Rows: []nsquota.Row{
-			{Name: "count/pods", Of: nsquota.Objects, Resource: "count/pods", Hard: 20, Used: 7},
+			{Name: "count/pods", Of: nsquota.Objects, Resource: "count/pods", Hard: 15, Used: 7},
 			{Name: "cpu", Resource: "cpu", Hard: 1500, Used: 500, Needs: demand.RequestsCPU},
 			{Name: "gpu.deviceclass.resource.k8s.io/devices", Resource: "nvidia.com/gpu", Hard: 3, Used: unknown},
 			{Name: "hugepages-2Mi", Resource: "hugepages-2Mi", Hard: 4 << 20, Used: unknown},
@@ -57,6 +57,10 @@ status:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	cleared := parse[corev1.ResourceQuota](t, "status: {hard: {pods: 1}, used: {pods: 1}}")
+	if got := intake.NamespaceQuota(cleared, class, nil); got == nil || got.Rows[0].Hard != 1 {
+		t.Errorf("one that limits until it is counted again does not: %+v", got)
 	}
 	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), class, nil); got != nil {
 		t.Errorf("one of secrets limits pods: %+v", got)
