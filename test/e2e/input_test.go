@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -160,12 +161,26 @@ func TestAnUnknownQueueIsWarnedOfHeldAndPickedUpWhenItAppears(t *testing.T) {
 
 func TestATemplateThatCanMakeNoPodGivesItsRoomBackAndTriesAgainLater(t *testing.T) {
 	ctx, s := scene(t, "input", inputPolicy)
-	quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n"
-	_, err := s.KubectlIn(ctx, cluster.Admin, quota, "-n", s.NS, "apply", "-f", "-")
+	const refuses = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: input-no-pods}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "false", message: no pods}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: input-no-pods}
+spec:
+  policyName: input-no-pods
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: input}}}
+`
+	_, err := s.KubectlIn(ctx, cluster.Admin, refuses, "apply", "-f", "-")
 	must(t, err)
-	must(t, s.Eventually(ctx, "the ResourceQuota is in force", func(ctx context.Context) (bool, string) {
-		out, err := s.Env.Kubectl(ctx, cluster.Admin, "-n", s.NS, "get", "resourcequota", "none", "-o", "jsonpath={.status.hard.pods}")
-		return err == nil && out == "0", out
+	must(t, s.Eventually(ctx, "pods are refused", func(ctx context.Context) (bool, string) {
+		out, err := s.Env.Kubectl(ctx, cluster.Admin, "-n", s.NS, "run", "probe", "--image=probe", "--dry-run=server")
+		return err != nil && strings.Contains(err.Error()+out, "no pods"), fmt.Sprint(err)
 	}))
 	_, err = s.Apply(ctx, job{name: "podless", queue: "input", pods: 1, gpus: 8, run: "1s"}.yaml())
 	must(t, err)
@@ -175,7 +190,7 @@ func TestATemplateThatCanMakeNoPodGivesItsRoomBackAndTriesAgainLater(t *testing.
 	if _, err := stories.Reservation(found); err == nil {
 		t.Error("it is taken back, but still has its reservation")
 	}
-	_, err = s.Env.Kubectl(ctx, cluster.Admin, "-n", s.NS, "delete", "resourcequota", "none")
+	_, err = s.KubectlIn(ctx, cluster.Admin, refuses, "delete", "-f", "-")
 	must(t, err)
 	must(t, s.Finished(ctx, "podless"))
 }
