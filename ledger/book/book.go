@@ -14,30 +14,32 @@ import (
 
 // Book is who holds what. One goroutine at a time.
 type Book struct {
-	nodes    *fit.Nodes
-	ignored  []string
-	skip     map[string]bool // resource → is it ignored
-	table    map[string]map[string]int64
-	rates    resource.Rates // of the table: what is charged instead of what
-	entries  map[string]*Entry
-	orphans  *Entry // pods that are charged and have no Job to ask
-	pods     map[string]*pod
-	who      map[string]who // of all pods
-	leaves   func(pod string) (resource.List, bool)
-	aparts   []demand.Apart // that are known, as they came
-	tags     map[string]*tag
-	usage    map[quota.Key]resource.Wide
-	promises map[promiseKey]int64
-	pending  map[*fit.Shape]int64 // pods that nobody was promised anything for
-	queued   map[*Entry]struct{}
-	watched  map[*Entry]struct{}
-	loose    map[*Entry]struct{}
-	owing    map[*Entry]struct{}
-	admitted map[string]map[*Entry]struct{} // by queue
-	leaving  map[*Entry]struct{}
-	vains    map[*Entry]struct{} // who asked for machines that did not come
-	inVain   map[inVain]int64    // until when nobody asks for such again
-	spaces   map[string]*space   // namespaces with ResourceQuotas
+	nodes   *fit.Nodes
+	ignored []string
+	skip    map[string]bool // resource → is it ignored
+	// perDevice is the resources that some policy so far counted for each device.
+	perDevice map[string]bool
+	table     map[string]map[string]int64
+	rates     resource.Rates // of the table: what is charged instead of what
+	entries   map[string]*Entry
+	orphans   *Entry // pods that are charged and have no Job to ask
+	pods      map[string]*pod
+	who       map[string]who // of all pods
+	leaves    func(pod string) (resource.List, bool)
+	aparts    []demand.Apart // that are known, as they came
+	tags      map[string]*tag
+	usage     map[quota.Key]resource.Wide
+	promises  map[promiseKey]int64
+	pending   map[*fit.Shape]int64 // pods that nobody was promised anything for
+	queued    map[*Entry]struct{}
+	watched   map[*Entry]struct{}
+	loose     map[*Entry]struct{}
+	owing     map[*Entry]struct{}
+	admitted  map[string]map[*Entry]struct{} // by queue
+	leaving   map[*Entry]struct{}
+	vains     map[*Entry]struct{} // who asked for machines that did not come
+	inVain    map[inVain]int64    // until when nobody asks for such again
+	spaces    map[string]*space   // namespaces with ResourceQuotas
 	// spaceNews is the last version that one of them got.
 	spaceNews  int64
 	rivalsFrom int64 // the least priority of rivals
@@ -60,8 +62,8 @@ type promiseKey struct {
 // New returns an empty book.
 func New() *Book {
 	b := &Book{
-		nodes:   fit.New(),
-		skip:    map[string]bool{},
+		nodes: fit.New(),
+		skip:  map[string]bool{}, perDevice: map[string]bool{},
 		spaces:  map[string]*space{},
 		entries: map[string]*Entry{}, orphans: &Entry{orphans: true},
 		pods: map[string]*pod{}, who: map[string]who{}, tags: map[string]*tag{},
@@ -203,6 +205,9 @@ func (b *Book) SetRules(rules policies.ResourceRules) {
 
 // Follow has the book go by a catalog: its rules, and the machines that may be added.
 func (b *Book) Follow(catalog *policies.Catalog) {
+	for name := range catalog.Resources.PerDevice {
+		b.perDevice[name] = true
+	}
 	b.SetRules(catalog.Resources)
 	b.setRivals(catalog.Rivals)
 	b.nodes.SetElastic(supply.ElasticOf(catalog))

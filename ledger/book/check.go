@@ -31,7 +31,7 @@ type running struct {
 // Audit takes what is to be added up; it costs no more than copying it.
 func (b *Book) Audit() *Audit {
 	a := &Audit{
-		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates, spaces: map[string]*space{}, rivalsFrom: b.rivalsFrom},
+		book: &Book{nodes: b.nodes.Frozen(), rates: b.rates, spaces: map[string]*space{}, rivalsFrom: b.rivalsFrom, perDevice: maps.Clone(b.perDevice)},
 		sums: running{maps.Clone(b.usage), maps.Clone(b.promises), maps.Clone(b.pending), sums{}},
 		pods: make([]pod, 0, len(b.pods)), entries: make(map[*Entry]*Entry, len(b.entries)+1),
 	}

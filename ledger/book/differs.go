@@ -37,12 +37,13 @@ func (e *Entry) countKind(p *pod, sign int64) {
 // largerOf is what a pod to come is counted by where pods of its set ask for more of
 // something than was booked: the larger of both, resource by resource. Whoever changed
 // those on their way will change the others. nil: none asks for more. Devices of claims
-// are in no pod's requests, and stay as they were booked.
+// are in no pod's requests, and stay as they were booked; so does what a policy counted
+// for each device: pods are read by the one in force, and nobody changed them.
 func (b *Book) largerOf(given *demand.ReservedPodSet, kinds []kind) resource.List {
 	var larger resource.List
 	for _, k := range kinds {
 		b.nodes.Each(k.req, func(name string, n int64) {
-			if resource.ForClaims(name) || given.Claimed[name] > 0 || resource.Sub(n, given.Requests[name]) <= rounding(name) {
+			if resource.ForClaims(name) || b.perDevice[name] || given.Claimed[name] > 0 || resource.Sub(n, given.Requests[name]) <= rounding(name) {
 				return
 			}
 			if larger == nil {

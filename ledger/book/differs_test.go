@@ -11,6 +11,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // booked4 is an admitted Job of four pods that were booked with 4 GPUs and a core each.
@@ -178,4 +179,29 @@ func TestAResourceQuotaKeepsWhatPodsToComeWillAsk(t *testing.T) {
 	used(16)
 	b.SetPod(pod("1", "n", asking(resource.List{gpu: 5}), func(p *supply.Pod) { p.Namespace = "team" }))
 	used(20)
+}
+
+// A policy that begins to count memory for each device, or ends it, has pods read anew:
+// nobody changed them, so nobody is told of a difference.
+func TestACountForEachDeviceIsNoDifference(t *testing.T) {
+	const memory = "nvidia.com/gpumem"
+	b := book.New()
+	b.SetJob(job(booked4, func(j *demand.Job) {
+		j.PodSets[0].Requests[memory], j.Reservation.PodSets[0].Requests[memory] = 1024, 1024
+	}))
+	b.SetPod(pod("1", "n", asking(resource.List{memory: 1024})))
+	each := &policies.Catalog{Resources: policies.ResourceRules{PerDevice: map[string]string{memory: gpu}}}
+	for _, step := range []struct {
+		catalog *policies.Catalog
+		reads   int64
+	}{{each, 4096}, {&policies.Catalog{}, 4096}, {&policies.Catalog{}, 1024}} {
+		b.Follow(step.catalog)
+		b.SetPod(pod("1", "n", asking(resource.List{memory: step.reads})))
+		if told := differences(b); told != nil {
+			t.Errorf("told of %v", told)
+		}
+		if err := b.SelfCheck(); err != nil {
+			t.Error(err)
+		}
+	}
 }

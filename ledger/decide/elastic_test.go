@@ -269,9 +269,8 @@ func TestPodsThatWaitForTheirMachinesAreNobodysRivals(t *testing.T) {
 	expect(t, "a stranger's would be bought for, too", asks(w.plan()), map[string]int64{})
 }
 
-// Who is let go with only what is there keeps to that: nobody takes its room because an
-// autoscaler could give it another machine, of which it was told before that there is none.
-func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
+// elasticInVain is an elastic world of which a Job asked for a machine, and none came.
+func elasticInVain(t *testing.T) *world {
 	w := elasticWorld(t)
 	w.job("a", 1, 8)
 	w.carryOut(w.plan())
@@ -279,6 +278,13 @@ func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
 	w.in.Now = start + 600*second
 	w.putBack(w.plan())
 	w.book.DeletePod("pod-1")
+	return w
+}
+
+// Who is let go with only what is there keeps to that: nobody takes its room because an
+// autoscaler could give it another machine, of which it was told before that there is none.
+func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
+	w := elasticInVain(t)
 	w.node("n1", 8, labels("pool", "spot"))
 	w.carryOut(w.plan())
 	w.job("small", 1, 4)
@@ -289,13 +295,7 @@ func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
 }
 
 func TestItIsToldThatNoMachineIsAskedFor(t *testing.T) {
-	w := elasticWorld(t)
-	w.job("a", 1, 8)
-	w.carryOut(w.plan())
-	w.pod("1", "", "a", 8, unbound(start))
-	w.in.Now = start + 600*second
-	w.putBack(w.plan())
-	w.book.DeletePod("pod-1")
+	w := elasticInVain(t)
 	p := decide.NewPlanner()
 	p.Plan(w.all())
 	nobody := reason.NodeGroup{Nodes: 2, Why: "not there yet; asked for in vain, and not asked for again for a while"}
