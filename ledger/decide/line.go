@@ -71,35 +71,37 @@ func (p *planner) crowded(l *line) bool {
 // group is resources that get one flavor together.
 type group struct{ flavors []string }
 
-// item is one queued Job.
+// item is one queued Job. First of it is what a plan reads of all those who wait: to go
+// through them is to wait for memory.
 type item struct {
-	job     *demand.Job
-	entry   *book.Entry
-	verdict policies.Verdict
-	order   []policies.OrderKey // its place beside Jobs that have an order of their own
-	line    *line
+	told    reason.Code // why it waits, as far as that was told
 	class   *class
-	judged  []reason.Reason // why it is held, whatever is free
-	wakeAt  int64           // when that may be otherwise; 0: not known
-	told    reason.Code     // why it waits, as far as that was told
-	anew    bool            // while it is told: it may wait for something else
-	bar     *bar            // its namespace keeps it from starting
-
-	// Of the last plan only.
-	state   state
-	from    tried           // where the last search for flavors began
-	resumed int             // how often one went on where another stopped
-	tried   tried           // where the search for flavors goes on
+	line    *line
+	found   []reason.Reason // judged, and what it was held for at its turn: of the last plan only
+	state   state           // of the last plan only, as are the next five
 	parked  bool            // was tried, and waits for something to change
 	looked  bool            // had its turn in an earlier round
 	skipped bool            // others were before it in this round
 	turned  bool            // is in Planner.dirty
-	taken   []use           // what it was given of quota
-	given   []chosen        // and where
-	found   []reason.Reason // judged, and what it was held for at its turn
+	anew    bool            // while it is told: it may wait for something else
+
+	job     *demand.Job
+	entry   *book.Entry
+	verdict policies.Verdict
+	order   []policies.OrderKey // its place beside Jobs that have an order of their own
+	judged  []reason.Reason     // why it is held, whatever is free
+	wakeAt  int64               // when that may be otherwise; 0: not known
+	bar     *bar                // its namespace keeps it from starting
+
+	// Of the last plan only.
+	from    tried    // where the last search for flavors began
+	resumed int      // how often one went on where another stopped
+	tried   tried    // where the search for flavors goes on
+	taken   []use    // what it was given of quota
+	given   []chosen // and where
 }
 
-type state int
+type state uint8
 
 const (
 	waits state = iota

@@ -25,6 +25,7 @@ type machines struct {
 	rivals   map[*fit.Shape]rivals
 	others   []fit.Promise   // scratch
 	planned  *fit.Room       // a copy in which every promise has its nodes
+	spare    *fit.Room       // the one of an earlier plan, for its memory
 	asked    map[string]bool // machines that are not there, and that it has there
 	lacks    lacks
 	// look is told of the machines that won't do, while somebody asks for them.
@@ -207,7 +208,7 @@ func (m *machines) placing(s *fit.Shape) int64 {
 // in the way, the gang gets a plan as if they were not.
 func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64, domains *demand.Domains) {
 	if m.planned == nil {
-		m.planned, m.asked = m.room.Copy(), map[string]bool{}
+		m.planned, m.asked = m.room.CopyOver(m.spare), map[string]bool{}
 		for _, o := range m.snapshot.Outstanding() {
 			m.follow(o)
 		}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/holdshort/holdshort/ledger/book"
@@ -35,6 +36,7 @@ type Planner struct {
 	other    map[quota.Key]int64 // and what has no place in the tree
 	last     last
 	buffer   *quota.Tree // to be used again
+	planned  *fit.Room   // memory for a copy of the machines
 	dirty    []*item     // who had its turn in the last plan
 	changed  []*item     // scratch: of a line, who waits for another reason
 	taken    []*victim   // who was taken back by it
@@ -73,6 +75,7 @@ func (s *Planner) Plan(in Input) Result {
 	s.tally++
 	p.takeBack()
 	p.machines = newMachines(in.Snapshot, in.Catalog)
+	p.machines.spare = s.planned
 	p.catchUp()
 	p.remember()
 	p.reopenBarred()
@@ -80,6 +83,7 @@ func (s *Planner) Plan(in Input) Result {
 	p.firstServed()
 	p.rounds()
 	p.conclude()
+	s.planned = cmp.Or(p.machines.planned, s.planned)
 	return p.res
 }
 

@@ -27,6 +27,8 @@ func (p *planner) conclude() {
 			p.tell(l)
 		}
 	}
+	p.res.Changed = uidsOf(p.changed)
+	p.changed = p.changed[:0]
 	if p.OneRound { // what is kept for this round only is part of why others wait
 		p.res.Waiting = p.Waiting()
 	}
@@ -126,11 +128,16 @@ func (p *planner) tell(l *line) {
 		}
 	}
 	p.retellAnew(l, anew)
-	for _, it := range p.changed {
-		p.res.Changed = append(p.res.Changed, it.job.UID)
-	}
-	l.news, p.changed = l.news[:0], p.changed[:0]
+	l.news = l.news[:0]
 	l.unwatch()
+}
+
+func uidsOf(items []*item) []string {
+	uids := make([]string, len(items))
+	for i, it := range items {
+		uids[i] = it.job.UID
+	}
+	return uids
 }
 
 // retellAnew looks at all those of a line whose reason may be another one: so many are of
@@ -140,7 +147,9 @@ func (p *planner) retellAnew(l *line, ofClasses int) {
 	for _, it := range l.news {
 		it.anew = true
 	}
-	if len(l.news)+ofClasses > len(l.items)/8 { // to go through the line is cheaper than to sort
+	first := len(p.changed)
+	through := len(l.news)+ofClasses > len(l.items)/8
+	if through { // cheaper than to sort
 		for _, it := range l.items {
 			if it.anew || it.class.anew {
 				p.retell(it)
@@ -154,12 +163,13 @@ func (p *planner) retellAnew(l *line, ofClasses int) {
 		}
 		c.anew = false
 	}
+	inOrder := len(p.changed)
 	p.retellAll(l.news) // who is not in line, too
 	for _, it := range l.news {
 		it.anew = false
 	}
-	if !slices.IsSortedFunc(p.changed, compare) {
-		slices.SortFunc(p.changed, compare)
+	if !through || len(p.changed) > inOrder {
+		slices.SortFunc(p.changed[first:], compare)
 	}
 }
 

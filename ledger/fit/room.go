@@ -48,8 +48,15 @@ func (t *slotTable) set(i int32, slots int64) {
 
 // Copy returns a room to try things out in. It is good until the nodes change or
 // a resource is named for the first time.
-func (r *Room) Copy() *Room {
-	return &Room{nodes: r.nodes, free: slices.Clone(r.free), cache: map[*Shape]*slotTable{}, base: r}
+func (r *Room) Copy() *Room { return r.CopyOver(nil) }
+
+// CopyOver is Copy, in the memory of a copy that nobody needs any more, if there is one.
+func (r *Room) CopyOver(old *Room) *Room {
+	var free []int64
+	if old != nil {
+		free = old.free[:0]
+	}
+	return &Room{nodes: r.nodes, free: append(free, r.free...), cache: map[*Shape]*slotTable{}, base: r}
 }
 
 // Give takes a pod off a node of a copy, or puts it back with sign -1.
