@@ -244,9 +244,18 @@ func (d *devices) forget(reader types.UID) {
 	}
 }
 
+// claimed is what the claims of a Job's pods come to.
+func (l *Loop) claimed(job *batchv1.Job) intake.Claimed {
+	if intake.Finished(job) {
+		l.others(job.UID) // before it is forgotten which claims it names
+	}
+	look := l.devices.lookup(job.UID)
+	look.User = func(namespace, name string) string { return l.allocates(job.UID, namespace, name) }
+	return l.devices.ofJob(job, look)
+}
+
 // ofJob reads the claims of a Job's pods.
-func (d *devices) ofJob(job *batchv1.Job) intake.Claimed {
-	look := d.lookup(job.UID)
+func (d *devices) ofJob(job *batchv1.Job, look *intake.Claims) intake.Claimed {
 	if intake.Finished(job) {
 		d.forget(job.UID)
 		look.Row, look.Most = nil, nil

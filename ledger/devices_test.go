@@ -198,6 +198,56 @@ status: {startTime: "2026-01-01T00:00:00Z", resourceClaimStatuses: [{name: c, re
 	}
 }
 
+// What a ghost had mounted is free: only its devices are not.
+func TestAGhostHasNoVolumes(t *testing.T) {
+	b := newClaimBench(t, 2)
+	b.volumeClaim("d", "ReadWriteOncePod")
+	b.volume("d", "n1")
+	const mounted = "volumes: [{name: data, persistentVolumeClaim: {claimName: d}}], containers: [{name: main}]"
+	pod := parsed[corev1.Pod](t, `
+metadata: {name: p, namespace: a, uid: uid-p}
+spec: {nodeName: n1, resourceClaims: [{name: c, resourceClaimTemplateName: one}], `+mounted+`}
+status: {startTime: "2026-01-01T00:00:00Z", resourceClaimStatuses: [{name: c, resourceClaimName: made}]}`)
+	b.markPod(pod, false)
+	claim := b.claim("made", "uid-p", 0)
+	b.jobOf("waits", "{resourceClaims: ["+byOne+"], "+mounted+"}")
+	b.says("waits", "in use by pod a/p")
+	b.markPod(pod, true)
+	b.markClaim(claim, true) // for that the ghost is read again
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"waits": true})
+}
+
+// Two Jobs have one claim: where the first one's pod goes, the second one's has to go, too.
+func TestAClaimThatIsNotAllocatedHasOneJob(t *testing.T) {
+	b := newClaimBench(t, 2)
+	b.claim("common", "")
+	b.job("first", "{name: c, resourceClaimName: common}")
+	b.step()
+	b.now = b.now.Add(1)
+	b.job("second", "{name: c, resourceClaimName: common}")
+	b.job("third", "{name: c, resourceClaimName: common}")
+	b.says("second", "BehindOthers", "its pod shares ResourceClaim common with that of a/first, which has it allocated first")
+	b.wantAdmitted(map[string]bool{"first": true, "second": false, "third": false})
+
+	first, _ := b.get("first") // over, and its pod was never there
+	first.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	b.markJob(first, false)
+	b.step()
+	b.step()
+	if admitted := b.admitted("second"); admitted == b.admitted("third") {
+		t.Fatalf("second and third are both admitted: %v", admitted)
+	}
+	b.claim("common", "", 0)
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"second": true, "third": true})
+	if got := b.usage(); got != 1 {
+		t.Errorf("%d cards are charged, want 1", got)
+	}
+}
+
 // All that is kept of who asks for devices goes with them.
 func TestNothingIsKeptOfThoseWhoAreGone(t *testing.T) {
 	b := newClaimBench(t, 1)

@@ -16,7 +16,8 @@ func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*b
 	if seen != nil && l.DRA.Claims {
 		l.devices.ofPod(seen, change.pod)
 	}
-	l.volumes.mountedBy(change.pod, seen != nil && seen.Node != "" && !change.gone)
+	_, stands := l.ghosts[uid] // read again, for its claims; its volumes are others'
+	l.volumes.mountedBy(change.pod, seen != nil && seen.Node != "" && !change.gone && !stands)
 	switch {
 	case seen == nil, change.gone && !ghost(seen):
 		delete(l.ghosts, uid)

@@ -187,8 +187,7 @@ func (l *Loop) readJob(t *tracked) {
 	if !intake.Managed(t.raw, l.namespace(t.raw.Namespace), l.Scope) {
 		t.job = nil
 		l.book.DeleteJob(string(t.raw.UID))
-		l.devices.forget(t.raw.UID)
-		l.forgetVolumes(t.raw.UID)
+		l.forgetClaims(t.raw.UID)
 		return
 	}
 	if t.job == nil {
@@ -219,8 +218,7 @@ func (l *Loop) dropJob(uid types.UID, last *batchv1.Job) {
 	delete(l.refused, uid)
 	delete(l.late, uid)
 	delete(l.starts.first, string(uid))
-	l.devices.forget(uid)
-	l.forgetVolumes(uid)
+	l.forgetClaims(uid)
 	l.stale[uid] = t // so that what was said of it goes too
 	l.book.DeleteJob(string(uid))
 }
@@ -241,7 +239,7 @@ func (l *Loop) env(t *tracked) intake.Env {
 		FirstSeen:     t.firstSeen.UnixNano(),
 	}
 	if l.DRA.Claims {
-		env.Claims = l.devices.ofJob
+		env.Claims = l.claimed
 	}
 	return env
 }

@@ -127,18 +127,33 @@ func (v *volumes) mountedBy(pod *corev1.Pod, has bool) {
 	}
 }
 
-// others have those read again who name a claim, for one pod at a time, that a Job names.
-func (v *volumes) others(job types.UID) {
-	for of := range v.reads[job] {
-		if of.kind != readClaim || !intake.AtOnePod(v.claims[types.NamespacedName{Namespace: of.namespace, Name: of.name}]) {
-			continue
-		}
-		for other := range v.readers[of] {
+// others have those read again who name a claim that a Job names, and who may not have it,
+// or not yet, while that one runs.
+func (l *Loop) others(job types.UID) {
+	v := &l.volumes
+	add := func(names map[types.UID]bool) {
+		for other := range names {
 			if other != job {
 				v.again[other] = true
 			}
 		}
 	}
+	for of := range v.reads[job] {
+		claim := v.claims[types.NamespacedName{Namespace: of.namespace, Name: of.name}]
+		if of.kind == readClaim && claim != nil && (intake.AtOnePod(claim) || claim.Spec.VolumeName == "") {
+			add(v.readers[of])
+		}
+	}
+	for _, name := range l.devices.readers[job] {
+		if claim := l.devices.claims[name]; claim != nil && claim.Status.Allocation == nil {
+			add(l.devices.named[name])
+		}
+	}
+}
+
+// names tells whether a Job was read by claims that others may name.
+func (l *Loop) names(job types.UID) bool {
+	return l.volumes.reads[job] != nil || len(l.devices.readers[job]) > 0
 }
 
 // mounted is where the volumes of a Job's pods tie them to.
@@ -163,8 +178,8 @@ func (l *Loop) mounted(job *batchv1.Job) intake.Mounted {
 	return look.OfJob(job)
 }
 
-// userOf a claim for one pod at a time, other than a Job that asks: a pod that has it, or
-// a Job whose pod is about to. Of several, the first by name.
+// userOf a claim, other than a Job that asks: a pod that has it, or a Job whose pods do or
+// are about to. Of several, the first by name.
 func (l *Loop) userOf(asks types.UID, namespace, name string) string {
 	first := ""
 	add := func(user string) {
@@ -178,8 +193,26 @@ func (l *Loop) userOf(asks types.UID, namespace, name string) string {
 		}
 	}
 	for uid := range l.volumes.readers[read{readClaim, namespace, name}] {
-		if t := l.jobs[uid]; uid != asks && t != nil && t.job != nil && (t.job.Admitted() || l.volumes.starts[uid]) {
-			add("Job " + t.job.Key())
+		if uid != asks && l.hasStarted(uid) {
+			add("Job " + l.jobs[uid].job.Key())
+		}
+	}
+	return first
+}
+
+// hasStarted tells whether pods of a Job may be there, or come.
+func (l *Loop) hasStarted(uid types.UID) bool {
+	t := l.jobs[uid]
+	return t != nil && t.job != nil && (t.job.Admitted() || l.volumes.starts[uid])
+}
+
+// allocates is the Job, other than one that asks, whose pods are about to have a claim for
+// devices allocated. Of several, the first by name.
+func (l *Loop) allocates(asks types.UID, namespace, name string) string {
+	first := ""
+	for uid := range l.devices.named[types.NamespacedName{Namespace: namespace, Name: name}] {
+		if uid != asks && l.hasStarted(uid) && (first == "" || l.jobs[uid].job.Key() < first) {
+			first = l.jobs[uid].job.Key()
 		}
 	}
 	return first
@@ -203,36 +236,36 @@ func (l *Loop) settleVolumes() {
 // runsNow notes whether a Job that was read is admitted: others may wait for its claim.
 func (l *Loop) runsNow(t *tracked) {
 	v, uid := &l.volumes, t.raw.UID
-	if v.reads[uid] == nil && !v.runs[uid] {
+	if !l.names(uid) && !v.runs[uid] {
 		return
 	}
-	is := t.job != nil && (t.job.Admitted() || v.starts[uid])
+	is := l.hasStarted(uid)
 	if is == v.runs[uid] {
 		return
 	}
 	if v.runs[uid] = true; !is {
 		delete(v.runs, uid)
 	}
-	v.others(uid)
+	l.others(uid)
 }
 
 // starting is that the admission of a Job is being written: nobody else may have its
 // claim, even in the same plan.
 func (l *Loop) starting(t *tracked, yes bool) {
 	v, uid := &l.volumes, t.raw.UID
-	if v.reads[uid] == nil {
-		return
-	}
-	if v.starts[uid] = true; !yes {
+	if yes && l.names(uid) {
+		v.starts[uid] = true
+	} else {
 		delete(v.starts, uid)
 	}
 	l.runsNow(t)
 	l.settleVolumes()
 }
 
-// forgetVolumes: a Job is gone, or no longer ours.
-func (l *Loop) forgetVolumes(uid types.UID) {
-	l.volumes.others(uid)
+// forgetClaims: a Job is gone, or no longer ours.
+func (l *Loop) forgetClaims(uid types.UID) {
+	l.others(uid)
+	l.devices.forget(uid)
 	l.volumes.unread(uid)
 	delete(l.volumes.starts, uid)
 	delete(l.volumes.runs, uid)

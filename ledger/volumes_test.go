@@ -108,6 +108,33 @@ func TestTwoJobsOfOnePlanDoNotShareAClaimForOnePod(t *testing.T) {
 	}
 }
 
+// Who is let go first has the volume made where its pod goes, and nobody knows yet where
+// that is.
+func TestAClaimThatWaitsForAPodHasOneJobUntilItIsBound(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	b.inbox.put(func(batch *batch) {
+		batch.volumes.classes["fast"] = parsed[storagev1.StorageClass](t, "{metadata: {name: fast}, provisioner: csi.example.com, volumeBindingMode: WaitForFirstConsumer}")
+	})
+	b.markVolumeClaim(parsed[corev1.PersistentVolumeClaim](t, "{metadata: {name: d, namespace: a}, spec: {storageClassName: fast}}"), false)
+	b.jobOf("first", mounting("d"))
+	b.step()
+	b.now = b.now.Add(1)
+	b.jobOf("second", mounting("d"))
+	b.jobOf("third", mounting("d"))
+	b.says("second", "WaitingForVolumes", "volume claim a/d: not bound to a volume yet; Job a/first is about to have that done")
+	b.deleteJob("first")
+	b.step()
+	b.step()
+	if admitted := b.admitted("second"); admitted == b.admitted("third") {
+		t.Fatalf("second and third are both admitted: %v", admitted)
+	}
+	b.volumeClaim("d", "ReadWriteMany")
+	b.volume("d", "n1")
+	b.step()
+	b.step()
+	b.wantAdmitted(map[string]bool{"second": true, "third": true})
+}
+
 func TestAVolumeOfSomebodyElseCostsNothing(t *testing.T) {
 	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
 	b.create("plain", 1)

@@ -32,6 +32,9 @@ type Claims struct {
 	Template func(namespace, name string) *resourceapi.ResourceClaimTemplate
 	Claim    func(namespace, name string) *resourceapi.ResourceClaim
 	Class    func(name string) *resourceapi.DeviceClass
+	// User is another Job that was let go, by namespace and name, and names a claim as well;
+	// empty: none. A nil function finds nothing.
+	User func(namespace, name string) string
 	// Extended is the class of which a node gives devices to containers that ask for a
 	// resource, if it has no device plugin for that.
 	Extended func(name string) *resourceapi.DeviceClass
@@ -223,9 +226,18 @@ func (r *reading) fromClaim(as, name string, pods int64) {
 		r.charge(as, &claim.Spec)
 		if pods > 1 {
 			r.problem(reason.UncountableClaim(as, "several pods of the Job share ResourceClaim "+name+", which is not allocated yet"))
+		} else if user := r.userOf(name); user != "" {
+			r.problem(reason.ClaimOfOther(name, user)) // where its devices will be is where this one's pod has to go
 		}
 	}
 	r.wants(as, claim)
+}
+
+func (r *reading) userOf(claim string) string {
+	if r.User == nil {
+		return ""
+	}
+	return r.User(r.namespace, claim)
 }
 
 // wants is where the devices of a claim are, or that they have to be found.

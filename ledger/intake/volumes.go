@@ -35,8 +35,8 @@ type Volumes struct {
 	Claim  func(namespace, name string) *corev1.PersistentVolumeClaim
 	Volume func(name string) *corev1.PersistentVolume
 	Class  func(name string) *storagev1.StorageClass
-	// User is who has a claim that one pod at a time may have, other than the Job that
-	// asks; empty: nobody.
+	// User is who has a claim, or is about to, other than the Job that asks; empty: nobody.
+	// A nil function finds nobody.
 	User func(namespace, name string) string
 }
 
@@ -128,6 +128,13 @@ func (m *mounting) waits(claim, why string) {
 	m.problem(reason.NoVolume(m.namespace+"/"+claim, why))
 }
 
+func (m *mounting) userOf(claim string) string {
+	if m.User == nil {
+		return ""
+	}
+	return m.User(m.namespace, claim)
+}
+
 func (m *mounting) claim(as, name string) {
 	claim := m.Claim(m.namespace, name)
 	switch {
@@ -144,7 +151,7 @@ func (m *mounting) claim(as, name string) {
 	if AtOnePod(claim) {
 		if m.pods > 1 {
 			m.problem(reason.VolumeForOnePod(as, name, m.pods))
-		} else if user := m.User(m.namespace, name); user != "" {
+		} else if user := m.userOf(name); user != "" {
 			m.waits(name, "ReadWriteOncePod, and in use by "+user)
 		}
 	}
@@ -232,6 +239,8 @@ func (m *mounting) unbound(as string, claim *corev1.PersistentVolumeClaim) {
 		m.waits(claim.Name, "not bound to a volume yet, and its StorageClass "+name+" not found")
 	case !delayed(class):
 		m.waits(claim.Name, "not bound to a volume yet")
+	case m.userOf(claim.Name) != "": // where its pods go is where the volume will be
+		m.waits(claim.Name, "not bound to a volume yet; "+m.userOf(claim.Name)+" is about to have that done")
 	default:
 		m.toCome(as, named(claim), class)
 		if node := claim.Annotations[annotationSelected]; node != "" {

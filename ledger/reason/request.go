@@ -108,6 +108,11 @@ func UncountableClaim(as, why string) Reason {
 	return badRequest("spec.template.spec.resourceClaims[%s]: %s, which can't be counted. Try: a claim for a number of devices of a class", as, why)
 }
 
+// ClaimOfOther is a claim for devices that another Job's pod is about to have allocated.
+func ClaimOfOther(claim, job string) Reason {
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("its pod shares ResourceClaim %s with that of %s, which has it allocated first; it is looked at when that is done", claim, job)}
+}
+
 // ShareOfCard is a part of a card asked for by an annotation.
 func ShareOfCard(key, value string) Reason {
 	return Reason{Code: UnknownResource, Message: fmt.Sprintf("spec.template.metadata.annotations[%s]: %q asks for a part of a card beside the resources, "+
