@@ -9,6 +9,15 @@ import (
 // these are counted.
 type extended struct{ class, row string }
 
+// byName is the classes, and which of them gives devices for what resource.
+func (d *devices) byName() intake.Classes {
+	by := make(map[string]string, len(d.extended))
+	for resource, of := range d.extended {
+		by[resource] = of.class
+	}
+	return intake.Classes{All: d.classes, By: by}
+}
+
 // picture is what is counted of devices, and the pods that have some, for use elsewhere.
 func (d *devices) picture() (supply.Counted, map[string]*supply.Pod) {
 	counted := supply.Counted{Devices: d.state.Rows(), Costs: d.state.Told(), Extended: map[string]string{}}

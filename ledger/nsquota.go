@@ -2,7 +2,6 @@ package ledger
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/holdshort/holdshort/ledger/intake"
 )
@@ -28,7 +27,7 @@ func (l *Loop) observeResourceQuotas(b batch) {
 }
 
 func (l *Loop) takeResourceQuota(object *corev1.ResourceQuota) {
-	q := intake.NamespaceQuota(object, func(class string) *resourceapi.DeviceClass { return l.devices.classes[class] }, l.perDevice)
+	q := intake.NamespaceQuota(object, l.devices.byName())
 	if q == nil {
 		l.book.DeleteNamespaceQuota(object.Namespace, object.Name)
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-// countPerDevice reads Jobs, pods and ResourceQuotas again where the policy says otherwise than before of
+// countPerDevice reads Jobs and pods again where the policy says otherwise than before of
 // what containers ask for each of their devices.
 func (l *Loop) countPerDevice(ctx context.Context, catalog *policies.Catalog, news *batch) {
 	now := perDevice(catalog)
@@ -31,9 +31,6 @@ func (l *Loop) countPerDevice(ctx context.Context, catalog *policies.Catalog, ne
 	}
 	for _, t := range l.jobs {
 		l.readJob(t)
-	}
-	for _, object := range l.world.resourceQuotas {
-		l.takeResourceQuota(object)
 	}
 }
 

@@ -169,6 +169,11 @@ func (s *Snapshot) Lost(shape *fit.Shape, resourceName string) int64 {
 	return s.b.nodes.Lost(shape, resourceName)
 }
 
+// Source is how nodes give containers a resource where a shape may run.
+func (s *Snapshot) Source(shape *fit.Shape, resourceName string) fit.Source {
+	return s.b.nodes.Source(shape, resourceName)
+}
+
 // Stock is what there is of a resource where a shape may run, in order or not.
 func (s *Snapshot) Stock(shape *fit.Shape, resourceName string) fit.Stock {
 	return s.b.nodes.Stock(shape, resourceName)

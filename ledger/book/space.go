@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
@@ -31,6 +32,7 @@ func (b *Book) touch(s *space) {
 type alike struct {
 	req, limits *fit.Vector
 	terms       demand.Terms
+	shape       *fit.Shape // nil: they are on nodes
 }
 
 // SetNamespaceQuota brings in a ResourceQuota, new or changed.
@@ -96,7 +98,7 @@ func (b *Book) countInSpace(p *pod, sign int64) {
 		return
 	}
 	b.touch(s)
-	key := alike{p.req, p.limits, p.terms}
+	key := alike{p.req, p.limits, p.terms, p.shape}
 	if s.pods[key] += sign; s.pods[key] == 0 {
 		delete(s.pods, key)
 	}
@@ -162,9 +164,9 @@ func (s *Snapshot) NamespaceQuotas(namespace string) []NamespaceQuota {
 		all[i] = NamespaceQuota{q, make([]int64, len(q.Rows))}
 	}
 	for pods, n := range space.pods {
-		requests, limits := s.b.list(pods.req), s.b.list(pods.limits)
+		pod := nsquota.Pod{Requests: s.b.list(pods.req), Limits: s.b.list(pods.limits), Terms: pods.terms, Draws: s.b.draws(pods.shape, pods.terms.Drawn)}
 		for i := range all {
-			all[i].Take(requests, limits, pods.terms, n)
+			all[i].Take(&pod, n)
 		}
 	}
 	for i := range all {
@@ -194,20 +196,32 @@ func (b *Book) addOwed(all []NamespaceQuota, e *Entry) {
 		if asked == nil {
 			continue
 		}
+		pod := nsquota.Pod{Requests: set.asks(), Limits: asked.Limits, Terms: asked.Terms, Draws: b.draws(set.shape, "")}
 		for k := range all {
-			all[k].Take(set.asks(), asked.Limits, asked.Terms, pods)
+			all[k].Take(&pod, pods)
 		}
 	}
 }
 
+// draws tells of which resources pods get what they ask for out of devices, or might: of
+// pods that are on nodes, it is on them.
+func (b *Book) draws(shape *fit.Shape, drawn string) func(string) bool {
+	return func(name string) bool {
+		if shape != nil {
+			return b.nodes.Source(shape, name).Draws()
+		}
+		return slices.Contains(strings.Split(drawn, ","), name)
+	}
+}
+
 // Take adds what so many pods take, if they count.
-func (q *NamespaceQuota) Take(requests, limits resource.List, terms demand.Terms, pods int64) {
-	if !q.Covers(terms) {
+func (q *NamespaceQuota) Take(pod *nsquota.Pod, pods int64) {
+	if !q.Covers(pod.Terms) {
 		return
 	}
 	for k := range q.Rows {
 		if q.Used[k] != nsquota.Unknown {
-			q.Used[k] = resource.Add(q.Used[k], resource.Mul(q.Rows[k].Takes(requests, limits), pods))
+			q.Used[k] = resource.Add(q.Used[k], resource.Mul(q.Rows[k].Takes(pod), pods))
 		}
 	}
 }
@@ -217,7 +231,7 @@ func termsOf(sets []FormSet) string {
 	var all []byte
 	for i := range sets {
 		t := sets[i].Set.Terms
-		all = append(strconv.AppendQuote(all, t.PriorityClass), byte(t.Unset))
+		all = append(strconv.AppendQuote(strconv.AppendQuote(all, t.PriorityClass), string(t.Claims)), byte(t.Unset))
 		all = strconv.AppendBool(strconv.AppendBool(strconv.AppendBool(all, t.Terminating), t.Compute), t.CrossNamespace)
 		for _, name := range sets[i].Set.Limits.Names() {
 			all = binary.AppendVarint(strconv.AppendQuote(all, name), sets[i].Set.Limits[name])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
+	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -46,8 +47,11 @@ type class struct {
 	// and when it was not tried.
 	shutCode, idleCode reason.Code
 	shutHave, idleHave uint64
-	answer             *answer // why it waits in full
-	answered           int64   // by which plan
+	// How machines give resources of its sets, as long as those are the same.
+	sources     map[setResource]fit.Source
+	sourcesHave uint64
+	answer      *answer // why it waits in full
+	answered    int64   // by which plan
 }
 
 type classKey struct {

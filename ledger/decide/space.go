@@ -2,6 +2,7 @@ package decide
 
 import (
 	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/nsquota"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -24,28 +25,35 @@ func (p *planner) quotasOf(namespace string) []book.NamespaceQuota {
 // many; nil: it would.
 func (p *planner) exceeds(it *item, pods func(set int) int64) *reason.Reason {
 	for _, q := range p.quotasOf(it.job.Namespace) {
-		if r := exceedsOne(q, it.entry.Form(), pods); r != nil {
+		if r := p.exceedsOne(it, q, pods); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-func exceedsOne(q book.NamespaceQuota, form *book.Form, pods func(set int) int64) *reason.Reason {
+func (p *planner) exceedsOne(it *item, q book.NamespaceQuota, pods func(set int) int64) *reason.Reason {
+	sets := it.entry.Form().Sets
 	for k := range q.Rows {
 		row, need := &q.Rows[k], int64(0)
-		for i := range form.Sets {
-			set := form.Sets[i].Set
-			if !q.Covers(set.Terms) {
+		about := reason.NamespaceLimit{Name: q.Name, Row: row.Name, Resource: row.Resource, Used: q.Used[k], Hard: row.Hard}
+		for i := range sets {
+			terms := sets[i].Set.Terms
+			if !q.Covers(terms) {
 				continue
 			}
-			need = resource.Add(need, resource.Mul(row.Takes(set.Requests, set.Limits), pods(i)))
-			if row.Needs&set.Terms.Unset != 0 {
+			pod := p.podOf(it, i)
+			need = resource.Add(need, resource.Mul(row.Takes(&pod), pods(i)))
+			if _, drawn := row.Draws(&pod); drawn != "" {
+				from := p.source(it.class, i, drawn)
+				about.Drawn, about.Sure, about.Mixed = drawn, from == fit.ByDevices, from == fit.ByPlugin|fit.ByDevices
+			}
+			if row.Needs&terms.Unset != 0 {
 				r := reason.NamespaceQuotaUnset(q.Name, row.Name)
 				return &r
 			}
 		}
-		about := reason.NamespaceLimit{Name: q.Name, Row: row.Name, Resource: row.Resource, Asked: need, Used: q.Used[k], Hard: row.Hard}
+		about.Asked = need
 		switch {
 		case need == 0:
 		case need > row.Hard:
@@ -68,10 +76,10 @@ func (p *planner) takeQuota(it *item, a *assignment) {
 	if len(quotas) == 0 {
 		return
 	}
-	for i := range quotas {
-		for k := range a.sets {
-			set := it.entry.Form().Sets[k].Set
-			quotas[i].Take(set.Requests, set.Limits, set.Terms, a.sets[k].count)
+	for k := range a.sets {
+		pod := p.podOf(it, k)
+		for i := range quotas {
+			quotas[i].Take(&pod, a.sets[k].count)
 		}
 	}
 	if p.took == nil {
@@ -85,7 +93,8 @@ func (p *planner) takeQuota(it *item, a *assignment) {
 type bar struct {
 	key     barKey
 	items   map[*item]struct{}
-	version int64 // of the namespace; unsettled: this plan took something of it
+	version int64  // of the namespace; unsettled: this plan took something of it
+	have    uint64 // of the machines: what counts may hang on how they give it
 	found   []reason.Reason
 }
 
@@ -113,6 +122,7 @@ func (p *planner) barred(it *item) bool {
 			return false
 		}
 		b = &bar{key: key, items: map[*item]struct{}{}, version: p.Snapshot.NamespaceVersion(namespace), found: []reason.Reason{*r}}
+		b.have, _ = p.Snapshot.Machines()
 		if p.took[namespace] {
 			b.version = unsettled
 		}
@@ -152,8 +162,10 @@ func (p *planner) unbar(it *item) {
 // reopenBarred has those looked at whose namespace may have enough left by now, and lines
 // that stop at a Job that its namespace bars by now.
 func (p *planner) reopenBarred() {
+	have, _ := p.Snapshot.Machines()
 	for key, b := range p.bars {
-		if version := p.Snapshot.NamespaceVersion(key.namespace); b.version != version {
+		if version := p.Snapshot.NamespaceVersion(key.namespace); b.version != version || b.have != have {
+			b.have = have
 			p.reopenBar(b, version)
 		}
 	}

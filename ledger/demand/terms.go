@@ -11,6 +11,11 @@ type Terms struct {
 	// Unset are the amounts that some container does not give, though a quota of them
 	// has every container do so.
 	Unset Amount
+	// Claims that are made of its templates.
+	Claims Claims
+	// Drawn is the resources, by name and with commas between, that its containers got out
+	// of devices, by a claim that the scheduler made. Of a pod on a node only.
+	Drawn string
 }
 
 // Amount is a set of amounts that containers give.

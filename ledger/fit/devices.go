@@ -30,7 +30,8 @@ func (n *Nodes) SetDevices(d supply.Devices) {
 		changed = changed || n.alloc[k] != total
 		n.alloc[k], n.whole[k], n.held[k] = total, total, max(0, total-free)
 	}
-	if n.rows[i].devices = len(d.Rows) > 0; n.lend(i) || changed {
+	n.rows[i].devices = len(d.Rows) > 0
+	if have, _ := n.lend(i); have || changed {
 		n.changes++
 		n.resize(n.rows[i].of)
 	}

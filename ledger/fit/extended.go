@@ -3,6 +3,8 @@ package fit
 import (
 	"maps"
 	"slices"
+
+	"github.com/holdshort/holdshort/ledger/supply"
 )
 
 // SetExtended says which resources a node without a device plugin for them gives out of
@@ -28,11 +30,10 @@ func (n *Nodes) SetExtended(rows map[string]string) {
 	n.changes++
 }
 
-// lend brings in what a node has of extended resources, and tells whether that is
-// other than before. The scheduler decides by each node: what it says is allocatable
+// lend brings in what a node has of extended resources, and what is held of them, and tells
+// whether that is other than before. The scheduler decides by each node: what it says is allocatable
 // comes from its plugin, and nothing else does then.
-func (n *Nodes) lend(i int32) bool {
-	changed := false
+func (n *Nodes) lend(i int32) (have, held bool) {
 	for res, row := range n.extended {
 		r := &n.rows[i]
 		k, from := int(i)*n.stride+int(res), int(i)*n.stride+int(row)
@@ -43,9 +44,10 @@ func (n *Nodes) lend(i int32) bool {
 				now, atBest, lent = n.alloc[from], max(atBest, n.whole[from]), n.held[from]
 			}
 		}
-		changed = changed || n.alloc[k] != now || n.whole[k] != atBest
+		have = have || n.alloc[k] != now || n.whole[k] != atBest
 		n.alloc[k], n.whole[k] = now, atBest
 		if lent != r.lent[res] {
+			held = true
 			n.held[k] += lent - r.lent[res]
 			if r.lent == nil {
 				r.lent = map[int32]int64{}
@@ -53,7 +55,57 @@ func (n *Nodes) lend(i int32) bool {
 			r.lent[res] = lent
 		}
 	}
-	return changed
+	return have, held
+}
+
+// Source is how nodes give containers a resource: a set of ways.
+type Source uint8
+
+// The ways.
+const (
+	ByPlugin Source = 1 << iota
+	// ByDevices: the scheduler makes a claim for the pod.
+	ByDevices
+)
+
+// Draws tells whether pods may get it out of devices: some node gives it so, or no node
+// gives it yet.
+func (s Source) Draws() bool { return s != ByPlugin }
+
+// Source is how those nodes give a resource that a shape may run on, be they in order or
+// not. Machines to come don't say.
+func (n *Nodes) Source(s *Shape, resource string) Source {
+	var all Source
+	res, known := n.index[resource]
+	if !known {
+		return all
+	}
+	row, extended := n.extended[res]
+	for i := range n.rows {
+		r := &n.rows[i]
+		if r.node == nil || r.coming() || !s.matchesEver(int32(i)) {
+			continue
+		}
+		_, atBest := gives(r.node, resource)
+		switch devices := extended && n.whole[i*n.stride+int(row)] > 0; {
+		case devices && r.node.Allocatable[resource] == 0:
+			all |= ByDevices
+		case atBest > 0:
+			all |= ByPlugin
+		}
+	}
+	return all
+}
+
+// switches tells whether a node's plugin gives a resource by now that came from its devices,
+// or the other way, be it as much as before.
+func (n *Nodes) switches(was, now *supply.Node) bool {
+	for res := range n.extended {
+		if name := n.resources[res]; (was.Allocatable[name] == 0) != (now.Allocatable[name] == 0) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *Nodes) unlend(i int32) {

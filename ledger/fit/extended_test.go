@@ -162,3 +162,53 @@ func TestMachinesToComeHaveTheDevicesOfTheirLikes(t *testing.T) {
 		t.Errorf("%d places on devices that nobody gives out as %s", got, gpu)
 	}
 }
+
+// Once a node's plugin gives what its devices gave before, nothing of it is held by those
+// who hold the devices, though it is just as much.
+func TestAPluginThatTakesOverAsMuchIsFree(t *testing.T) {
+	n := fit.New()
+	n.SetExtended(map[string]string{gpu: cards})
+	n.SetNode(plugin("n", 0, 0))
+	n.SetDevices(rows("n", map[string]supply.Stock{cards: {Total: 4}}))
+	s := n.Shape(demand.Place{}, resource.List{gpu: 1}, nil)
+	if got := n.Room().Slots(s); got != 0 {
+		t.Errorf("its devices are held, and there is room for %d", got)
+	}
+	n.SetNode(plugin("n", 4, 4))
+	if got := n.Room().Slots(s); got != 4 {
+		t.Errorf("its plugin has room for %d, want 4", got)
+	}
+}
+
+// How a resource comes to containers goes by the nodes on which they may run: a plugin, or
+// devices, where there is none. One that is down is a plugin, and who is not there says nothing.
+func TestHowNodesGiveAResource(t *testing.T) {
+	labelled := func(n *supply.Node, pool string) *supply.Node {
+		n.Labels = map[string]string{"pool": pool}
+		return n
+	}
+	n := fit.New()
+	n.SetExtended(map[string]string{gpu: cards})
+	n.SetNode(labelled(plugin("a", 4, 4), "plugin"))
+	n.SetNode(labelled(plugin("b", 0, 4), "down"))
+	n.SetNode(labelled(plugin("c", 0, 0), "devices"))
+	n.SetNode(labelled(plugin("d", 4, 4), "both"))
+	n.SetNode(labelled(plugin("e", 0, 0), "none"))
+	coming := labelled(plugin("f", 4, 4), "coming")
+	coming.Coming = true
+	n.SetNode(coming)
+	for _, node := range []string{"c", "d"} {
+		n.SetDevices(rows(node, map[string]supply.Stock{cards: {Total: 1}}))
+	}
+	for pool, want := range map[string]fit.Source{
+		"plugin": fit.ByPlugin, "down": fit.ByPlugin, "devices": fit.ByDevices, "both": fit.ByPlugin, "none": 0, "coming": 0, "nowhere": 0, "": fit.ByPlugin | fit.ByDevices,
+	} {
+		place := demand.Place{NodeSelector: map[string]string{"pool": pool}}
+		if pool == "" {
+			place.NodeSelector = nil
+		}
+		if got := n.Source(n.Shape(place, resource.List{gpu: 1}, nil), gpu); got != want {
+			t.Errorf("pool %q: %d, want %d", pool, got, want)
+		}
+	}
+}

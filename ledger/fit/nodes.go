@@ -85,15 +85,30 @@ func (n *Nodes) SetNode(node *supply.Node) {
 		r.class++
 		n.owned(r, node)
 	}
+	switched := r.node != nil && n.switches(r.node, node)
 	r.set(node)
 	if changed {
 		n.setLevels(i)
 	}
+	changed = n.equip(i, node) || changed || switched
+	other, held := n.lend(i)
+	if changed = changed || other; changed { // a heartbeat costs nothing
+		n.changes++
+		n.resize(r.of)
+	}
+	if changed || held {
+		n.touch(i)
+	}
+}
+
+// equip brings in what a node has by itself, and tells whether that is other than before.
+func (n *Nodes) equip(i int32, node *supply.Node) bool {
 	for _, list := range []resource.List{node.Allocatable, node.Capacity} {
 		for name := range list {
 			n.resource(name) // may move the rows to a wider stride
 		}
 	}
+	changed := false
 	have, whole := n.alloc[int(i)*n.stride:], n.whole[int(i)*n.stride:]
 	for res, name := range n.resources {
 		if _, lent := n.extended[int32(res)]; lent || n.forClaims[res] {
@@ -103,11 +118,7 @@ func (n *Nodes) SetNode(node *supply.Node) {
 		changed = changed || have[res] != now || whole[res] != atBest
 		have[res], whole[res] = now, atBest
 	}
-	if n.lend(i) || changed { // a heartbeat costs nothing
-		n.changes++
-		n.resize(r.of)
-		n.touch(i)
-	}
+	return changed
 }
 
 // DeleteNode takes a node away. What is held there stays known until the pods

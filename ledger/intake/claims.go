@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,8 @@ type Claimed struct {
 	Charged amounts.List
 	// Devices are the units of a row, see demand.Place.
 	Devices amounts.List
+	// Made is the claims that are made of templates, as ResourceQuotas count them.
+	Made demand.Claims
 	// Pins are where devices are that are allocated already.
 	Pins []demand.Pin
 	// Problem is why they can't be counted.
@@ -63,6 +66,7 @@ func (c *Claims) OfJob(job *batchv1.Job) Claimed {
 		}
 	}
 	r.row()
+	r.Made = r.made.claims()
 	return r.Claimed
 }
 
@@ -73,6 +77,7 @@ func (c *Claims) OfPod(to *supply.Pod, pod *corev1.Pod) []resourceapi.ResourceCl
 	r := reading{Claims: c, namespace: pod.Namespace}
 	all := r.ofPod(pod)
 	given := c.extended(to, pod, &all)
+	to.Terms.Claims, to.Terms.Drawn = r.made.claims(), strings.Join(given.Names(), ",")
 	for name, n := range r.Charged {
 		to.Requests[name] = amounts.Add(to.Requests[name], n)
 	}
@@ -157,6 +162,7 @@ type reading struct {
 	specs     []resourceapi.ResourceClaimSpec // of what is not allocated yet
 	first     string                          // the name of the first of these
 	own       []resourceapi.ResourceClaimSpec // that go with the pod
+	made      made
 }
 
 // ofPod goes over the claims of a pod that is there, and returns what they ask for.
@@ -170,6 +176,7 @@ func (r *reading) ofPod(pod *corev1.Pod) (all []resourceapi.ResourceClaimSpec) {
 			all = append(all, claim.Spec)
 			if one.ResourceClaimName == nil {
 				r.own = append(r.own, claim.Spec)
+				r.made.add(&claim.Spec)
 			}
 			if one.ResourceClaimName == nil || FirstUser(claim) == pod.UID {
 				r.charge(one.Name, &claim.Spec)
@@ -180,6 +187,7 @@ func (r *reading) ofPod(pod *corev1.Pod) (all []resourceapi.ResourceClaimSpec) {
 				all = append(all, template.Spec.Spec)
 				r.charge(one.Name, &template.Spec.Spec)
 				r.own = append(r.own, template.Spec.Spec)
+				r.made.add(&template.Spec.Spec)
 				r.want(one.Name, template.Spec.Spec)
 			}
 		}
@@ -207,6 +215,7 @@ func (r *reading) fromTemplate(as, name string) {
 		return
 	}
 	r.charge(as, &template.Spec.Spec)
+	r.made.add(&template.Spec.Spec)
 	r.want(as, template.Spec.Spec)
 }
 

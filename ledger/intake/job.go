@@ -161,7 +161,7 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	if class := env.priorityClass(""); set.Terms.PriorityClass == "" && class != nil {
 		set.Terms.PriorityClass = class.Name
 	}
-	set.Place.Claimed, set.Place.Devices = claimed.Charged, claimed.Devices
+	set.Place.Claimed, set.Place.Devices, set.Terms.Claims = claimed.Charged, claimed.Devices, claimed.Made
 	set.Place.Pins = slices.Concat(mounted.Pins, claimed.Pins)
 	if problem == nil {
 		problem = uncountableTotal(perPod, peak(job))

@@ -15,13 +15,26 @@ import (
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
+const (
+	gpuImplied = "deviceclass.resource.kubernetes.io/gpu"
+	migImplied = "deviceclass.resource.kubernetes.io/mig"
+	oldImplied = "deviceclass.resource.kubernetes.io/old"
+)
+
+// gpuClasses has nvidia.com/gpu given by class gpu, which is newer than old, and a class
+// without such a name.
+func gpuClasses() intake.Classes {
+	as := "nvidia.com/gpu"
+	named := func(created int64) *resourceapi.DeviceClass {
+		return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Unix(created, 0)}, Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: &as}}
+	}
+	all := map[string]*resourceapi.DeviceClass{"gpu": named(2), "old": named(1), "mig": {}}
+	return intake.Classes{All: all, By: intake.ExtendedBy(all, true)}
+}
+
 // Rows count what the API server would, in the ledger's units, as its status says; what is
 // not of pods is left out.
 func TestResourceQuotasAreReadByTheirStatus(t *testing.T) {
-	class := func(name string) *resourceapi.DeviceClass {
-		as := "nvidia.com/gpu"
-		return map[string]*resourceapi.DeviceClass{"gpu": {Spec: resourceapi.DeviceClassSpec{ExtendedResourceName: &as}}}[name]
-	}
 	got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, `
 metadata: {name: q, namespace: a}
 spec:
@@ -39,30 +52,53 @@ status:
     mig.deviceclass.resource.k8s.io/devices: 3
     hugepages-2Mi: 4Mi
     limits.nvidia.com/gpu: 1
-  used: {requests.nvidia.com/gpu: 2, count/pods: 7, cpu: 500m}`), class, nil)
+    count/resourceclaims.resource.k8s.io: 9
+    requests.deviceclass.resource.kubernetes.io/gpu: 3
+    requests.deviceclass.resource.kubernetes.io/mig: 3
+    requests.example.com/nic: 2
+  used: {requests.nvidia.com/gpu: 2, count/pods: 7, cpu: 500m}`), gpuClasses())
 	const unknown = nsquota.Unknown
 	want := &nsquota.Quota{
 		Namespace: "a", Name: "q",
 		Scopes: []nsquota.Scope{{Name: "NotTerminating"}, {Name: "PriorityClass", Operator: "In", Values: []string{"low"}}},
 		Rows: []nsquota.Row{
 			{Name: "count/pods", Of: nsquota.Objects, Resource: "count/pods", Hard: 15, Used: 7},
+			{
+				Name: "count/resourceclaims.resource.k8s.io", Of: nsquota.Claims, Resource: "count/resourceclaims.resource.k8s.io", Hard: 9, Used: unknown,
+				Drawn: []string{gpuImplied, migImplied, oldImplied, "nvidia.com/gpu"},
+			},
 			{Name: "cpu", Resource: "cpu", Hard: 1500, Used: 500, Needs: demand.RequestsCPU},
-			{Name: "gpu.deviceclass.resource.k8s.io/devices", Resource: "nvidia.com/gpu", Hard: 3, Used: unknown},
+			{
+				Name: "gpu.deviceclass.resource.k8s.io/devices", Of: nsquota.Devices, Resource: "gpu.deviceclass.resource.k8s.io/devices", Hard: 3, Used: unknown,
+				Classes: []string{"gpu"}, Drawn: []string{"nvidia.com/gpu", gpuImplied},
+			},
 			{Name: "hugepages-2Mi", Resource: "hugepages-2Mi", Hard: 4 << 20, Used: unknown},
 			{Name: "limits.memory", Of: nsquota.Limits, Resource: "memory", Hard: 1 << 30, Used: unknown, Needs: demand.LimitsMemory},
-			{Name: "mig.deviceclass.resource.k8s.io/devices", Resource: "deviceclass.resource.kubernetes.io/mig", Hard: 3, Used: unknown},
+			{
+				Name: "mig.deviceclass.resource.k8s.io/devices", Of: nsquota.Devices, Resource: "mig.deviceclass.resource.k8s.io/devices", Hard: 3, Used: unknown,
+				Classes: []string{"mig"}, Drawn: []string{migImplied},
+			},
 			{Name: "pods", Of: nsquota.Pods, Resource: "pods", Hard: 10, Used: unknown},
-			{Name: "requests.nvidia.com/gpu", Resource: "nvidia.com/gpu", Hard: 4, Used: 2},
+			{
+				Name: "requests.deviceclass.resource.kubernetes.io/gpu", Of: nsquota.Limits, Resource: gpuImplied, Hard: 3, Used: unknown,
+				Classes: []string{"gpu"}, Drawn: []string{"nvidia.com/gpu"},
+			},
+			{Name: "requests.deviceclass.resource.kubernetes.io/mig", Of: nsquota.Limits, Resource: migImplied, Hard: 3, Used: unknown},
+			{Name: "requests.example.com/nic", Of: nsquota.Limits, Resource: "example.com/nic", Hard: 2, Used: unknown},
+			{
+				Name: "requests.nvidia.com/gpu", Of: nsquota.Limits, Resource: "nvidia.com/gpu", Hard: 4, Used: 2,
+				Classes: []string{"gpu", "old"}, Drawn: []string{gpuImplied, oldImplied},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	cleared := parse[corev1.ResourceQuota](t, "status: {hard: {pods: 1}, used: {pods: 1}}")
-	if got := intake.NamespaceQuota(cleared, class, nil); got == nil || got.Rows[0].Hard != 1 {
+	if got := intake.NamespaceQuota(cleared, gpuClasses()); got == nil || got.Rows[0].Hard != 1 {
 		t.Errorf("one that limits until it is counted again does not: %+v", got)
 	}
-	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), class, nil); got != nil {
+	if got := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {secrets: 4}}"), gpuClasses()); got != nil {
 		t.Errorf("one of secrets limits pods: %+v", got)
 	}
 }
@@ -71,7 +107,7 @@ status:
 func TestResourceQuotasCountOnceWhatIsAskedForEachDevice(t *testing.T) {
 	units := map[string]string{"nvidia.com/gpumem": "nvidia.com/gpu"}
 	quota := intake.NamespaceQuota(parse[corev1.ResourceQuota](t, "spec: {hard: {requests.nvidia.com/gpumem: 20, requests.nvidia.com/gpu: 4}}"),
-		func(string) *resourceapi.DeviceClass { return nil }, units)
+		intake.Classes{})
 	pod := intake.Pod(parse[corev1.Pod](t, `
 spec: {containers: [{resources: {requests: {nvidia.com/gpu: 2, nvidia.com/gpumem: 10}, limits: {nvidia.com/gpu: 2, nvidia.com/gpumem: 10}}}]}`), units)
 	if got := pod.Requests["nvidia.com/gpumem"]; got != 20 {
@@ -79,7 +115,7 @@ spec: {containers: [{resources: {requests: {nvidia.com/gpu: 2, nvidia.com/gpumem
 	}
 	got := map[string]int64{}
 	for i := range quota.Rows {
-		got[quota.Rows[i].Name] = quota.Rows[i].Takes(pod.Requests, pod.Limits)
+		got[quota.Rows[i].Name] = quota.Rows[i].Takes(&nsquota.Pod{Requests: pod.Requests, Limits: pod.Limits, Terms: pod.Terms})
 	}
 	if diff := cmp.Diff(map[string]int64{"requests.nvidia.com/gpumem": 10, "requests.nvidia.com/gpu": 2}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

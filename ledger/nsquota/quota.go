@@ -29,6 +29,11 @@ type Row struct {
 	Resource string
 	Hard     int64
 	Used     int64 // as the API server last said; Unknown: it did not say yet
+	// Classes of devices of which what claims ask for counts, too.
+	Classes []string
+	// Drawn are resources that count as far as a node gives them to containers out of
+	// devices: the scheduler makes a claim for the pod then.
+	Drawn []string
 	// Needs is the amount that every container must give where this is limited; 0: none.
 	Needs demand.Amount
 }
@@ -42,7 +47,18 @@ const (
 	Limits
 	Pods    // that are not over
 	Objects // pods, be they over or not
+	Claims  // that are made for pods
+	Devices // of Classes, and what is Drawn, alone
 )
+
+// Pod is what rows look at in a pod.
+type Pod struct {
+	Requests, Limits resource.List
+	Terms            demand.Terms
+	// Draws tells whether it gets what its containers ask for of a resource out of
+	// devices, or might.
+	Draws func(resource string) bool
+}
 
 // Unknown is what is used before the API server has counted it: it lets no pod in until then.
 const Unknown = int64(-1)
@@ -86,12 +102,35 @@ func (s *Scope) selects(class string) bool {
 }
 
 // Takes is what one pod takes of a row.
-func (r *Row) Takes(requests, limits resource.List) int64 {
+func (r *Row) Takes(p *Pod) int64 {
+	n := int64(0)
 	switch r.Of {
 	case Requests:
-		return requests[r.Resource]
+		n = p.Requests[r.Resource]
 	case Limits:
-		return limits[r.Resource]
+		n = p.Limits[r.Resource]
+	case Pods, Objects:
+		return 1
+	case Claims:
+		n = p.Terms.Claims.Objects()
+		if drawn, _ := r.Draws(p); drawn > 0 {
+			n++ // one for all of them
+		}
+		return n
 	}
-	return 1
+	drawn, _ := r.Draws(p)
+	for _, class := range r.Classes {
+		n = resource.Add(n, p.Terms.Claims.Devices(class))
+	}
+	return resource.Add(n, drawn)
+}
+
+// Draws is what counts only because a pod may get it out of devices, and of which resource.
+func (r *Row) Draws(p *Pod) (amount int64, of string) {
+	for _, name := range r.Drawn {
+		if n := p.Limits[name]; n > 0 && p.Draws(name) {
+			amount, of = resource.Add(amount, n), name
+		}
+	}
+	return amount, of
 }

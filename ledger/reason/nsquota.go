@@ -1,26 +1,53 @@
 package reason
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // NamespaceLimit is one row of a ResourceQuota, for a message.
 type NamespaceLimit struct {
 	Name, Row         string // of the ResourceQuota, and as it names what it limits
 	Resource          string // the unit
 	Asked, Used, Hard int64
+	// Drawn is the resource that is asked for of which only devices count; empty: none.
+	Drawn string
+	// Sure: all nodes that give it where the pods may run do so out of devices. Mixed: some
+	// do, and some by a device plugin. Neither: there is none yet.
+	Sure, Mixed bool
 }
 
 func (l NamespaceLimit) amount(n int64) string { return Amount(l.Resource, n) }
 
+// noted says why it counts what is drawn.
+func (l NamespaceLimit) noted(r Reason) Reason {
+	switch {
+	case l.Drawn == "":
+		return r
+	case l.Sure:
+		return r.With("the scheduler claims devices for " + l.Drawn)
+	case !l.Mixed:
+		return r.With(l.Drawn + " counts, since no node shows yet that a device plugin gives it, which would not count")
+	}
+	r = r.With(l.Drawn + " counts, since some nodes on which its pods may run have no device plugin for it, though what others' plugins give would not count")
+	end := ". " + advice
+	if strings.Contains(r.Message, end) {
+		end = ", or "
+	}
+	r.Message += end + "a nodeSelector for nodes with the plugin, or a flavor for each kind"
+	return r
+}
+
 // NoNamespaceQuota is that a ResourceQuota has too little left for all pods of a Job.
 func NoNamespaceQuota(l NamespaceLimit) Reason {
-	return Reason{Code: WaitingForNamespaceQuota, Message: fmt.Sprintf("ResourceQuota %s of its namespace: %s %s asked, %s of %s used",
-		l.Name, l.amount(l.Asked), l.Row, l.amount(l.Used), l.amount(l.Hard))}
+	return l.noted(Reason{Code: WaitingForNamespaceQuota, Message: fmt.Sprintf("ResourceQuota %s of its namespace: %s %s asked, %s of %s used",
+		l.Name, l.amount(l.Asked), l.Row, l.amount(l.Used), l.amount(l.Hard))})
 }
 
 // BeyondNamespaceQuota is that it allows less than the Job asks for, whatever is used.
 func BeyondNamespaceQuota(l NamespaceLimit) Reason {
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("%s %s asked; ResourceQuota %s of its namespace allows %s in all. Try: ask for less, or have it raised",
-		l.amount(l.Asked), l.Row, l.Name, l.amount(l.Hard))}
+	return l.noted(Reason{Code: NeverFits, Message: fmt.Sprintf("%s %s asked; ResourceQuota %s of its namespace allows %s in all. Try: ask for less, or have it raised",
+		l.amount(l.Asked), l.Row, l.Name, l.amount(l.Hard))})
 }
 
 // NamespaceQuotaUncounted is that the API server lets nothing in before it has counted.

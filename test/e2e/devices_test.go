@@ -73,6 +73,8 @@ func TestDevicesByClaims(t *testing.T) {
 		"cards of a plugin and of claims":   bothKinds,
 		"a manager that is killed knows it": afterAKill,
 		"cards of those who go first":       takenFromOthers,
+		"devices of a namespace":            devicesOfANamespace,
+		"claims of a namespace":             claimsOfANamespace,
 	} {
 		t.Run(name, func(t *testing.T) { play(t, newDeviceScene(t, env)) })
 	}
