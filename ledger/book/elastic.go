@@ -79,11 +79,14 @@ func (b *Book) endVain() int64 {
 // InVain is until when no machines of a flavor are asked for, for pods that ask for a
 // shape without any flavor; 0: they are.
 func (s *Snapshot) InVain(flavor string, shape *fit.Shape) int64 {
-	if len(s.b.inVain) == 0 {
+	if !s.AnyInVain() {
 		return 0
 	}
 	return s.b.inVain[inVain{flavor, shape.Key()}]
 }
+
+// AnyInVain tells whether there is a flavor of which somebody's shape is asked for in vain.
+func (s *Snapshot) AnyInVain() bool { return len(s.b.inVain) > 0 }
 
 // Coming is how many machines that are not there yet may run the shape.
 func (s *Snapshot) Coming(shape *fit.Shape) int64 { return s.b.nodes.Coming(shape) }

@@ -7,6 +7,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/quota"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
@@ -157,6 +158,11 @@ func (s *Snapshot) Room() *fit.Room { return s.b.nodes.Room() }
 
 // Empty is what would fit if nothing ran.
 func (s *Snapshot) Empty(shape *fit.Shape) fit.Empty { return s.b.nodes.Empty(shape) }
+
+// Barred is what keeps a shape, which no node may run, off the nodes of a flavor.
+func (s *Snapshot) Barred(shape *fit.Shape, flavor string, labels map[string]string, named string) reason.Barred {
+	return s.b.nodes.Barred(shape, flavor, labels, named)
+}
 
 // EmptyDomains is how room for a shape would lie in the domains of a level if nothing ran.
 func (s *Snapshot) EmptyDomains(shape *fit.Shape, level string) fit.Domains {

@@ -102,7 +102,7 @@ func TestWhatIsNotThereIsGivenNobodyWhoCantHaveIt(t *testing.T) {
 		code   string
 	}{
 		"more pods than all machines take":                {pods: 3, code: "NeverFits"},
-		"pods that select what the flavor does not name":  {pods: 1, code: "NeverFits", job: func(j *demand.Job) { j.PodSets[0].Place.NodeSelector = map[string]string{"zone": "a"} }},
+		"pods that select what the flavor does not name":  {pods: 1, code: "NeverFits: no node of spot may run its pods: selector zone=a (2 nodes)", job: selects("zone", "a")},
 		"pods that ask for what the machines do not have": {pods: 1, code: "NeverFits", job: func(j *demand.Job) { j.PodSets[0].Requests["memory"] = 1 }},
 		"a flavor of which nobody knows what it has":      {pods: 1, code: "NeverFits", change: func(f *policies.Flavor) { f.Elastic.Node = nil }},
 	} {
@@ -292,6 +292,24 @@ func TestRoomOfWhoAskedInVainIsKeptThere(t *testing.T) {
 	expect(t, "before a is placed", asks(w.plan()), map[string]int64{})
 	w.pod("2", "n1", "a", 8)
 	expect(t, "after", asks(w.plan()), map[string]int64{"small on spot": 1})
+}
+
+// Who waits for quota of the next flavor is told of the one before it, too.
+func TestAClosedFlavorIsNamedWhereAnotherIsWaitedFor(t *testing.T) {
+	w := elasticInVain(t)
+	w.catalog.Queues["research"].Quota["gpu"][gpu] = policies.Limit{Nominal: 8}
+	w.book.Follow(w.catalog)
+	w.node("n1", 8, labels("pool", "gpu"))
+	w.carryOut(w.plan())
+	w.pod("2", "n1", "a", 8)
+	w.job("like", 1, 8)
+	w.job("other", 1, 101)
+	why := said(w.plan())
+	expect(t, "told", why["like"], "WaitingForQuota: research uses 8 of 8 nvidia.com/gpu on gpu; 8 asked, 0 left; "+
+		"more machines of spot were asked for in vain, and are asked for again from 1970-01-01T00:36:40Z")
+	if strings.Contains(why["other"], "in vain") {
+		t.Errorf("of another shape: %s", why["other"])
+	}
 }
 
 func TestItIsToldThatNoMachineIsAskedFor(t *testing.T) {

@@ -50,7 +50,7 @@ func agrees(name string, f policies.Flavor, place demand.Place) *reason.Reason {
 type clashing func(flavor, has string, r demand.NodeRequirement) reason.Reason
 
 func otherLabel(flavor, has string, r demand.NodeRequirement) reason.Reason {
-	return reason.OtherLabel(flavor, r.Key, has, wish(r))
+	return reason.OtherLabel(flavor, r.Key, has, r.Wish())
 }
 
 func elsewhere(pin *demand.Pin) clashing {
@@ -103,20 +103,6 @@ func namedNode(place demand.Place) string {
 		name = term.Fields[at].Values[0]
 	}
 	return name
-}
-
-// wish writes a requirement for people.
-func wish(r demand.NodeRequirement) string {
-	text := r.Operator
-	for i, v := range r.Values {
-		if i == 0 {
-			text += " "
-		} else {
-			text += ","
-		}
-		text += v
-	}
-	return text
 }
 
 // injection is what a flavor adds to pods: never a selector key that the user

@@ -110,8 +110,7 @@ func TestFlavors(t *testing.T) {
 				j.PodSets[0].Place.Affinity = []demand.NodeTerm{{Fields: there}}
 			})
 		}, map[string]string{}, map[string]string{
-			"a": "NeverFits: the pods ask for the node n7 (nodeName), which is not there, not of h100, or has a label or taint against them; " +
-				"the pods ask for the node n7 (nodeName), which is not there, not of a100, or has a label or taint against them. " +
+			"a": "NeverFits: the pods ask for the node n7 (nodeName), which is not there. " +
 				"It starts by itself if such a node comes. Try: leave out nodeName",
 		}},
 		{"a device that only another queue has a quota of", func(w *world) {
@@ -127,8 +126,30 @@ func TestFlavors(t *testing.T) {
 		{"a label that no node has is looked for on the nodes", func(w *world) {
 			w.job("a", 1, 1, selects("zone", "moon"))
 		}, map[string]string{}, map[string]string{
-			"a": "NeverFits: no node of h100 has the labels that the pods select and no other taints than they tolerate; " +
-				"no node of a100 has the labels that the pods select and no other taints than they tolerate. It starts by itself if such a node comes",
+			"a": "NeverFits: no node of h100 may run its pods: selector zone=moon (1 node); " +
+				"no node of a100 may run its pods: selector zone=moon (1 node). It starts by itself if such a node comes. " +
+				"Try: correct the node selector zone, or leave it out",
+		}},
+		{"labels and taints that keep the pods off are named, with the nodes that have them", func(w *world) {
+			w.node("n3", 2, labels("kind", "a100"), func(n *supply.Node) { n.Taints = []policies.Taint{{Key: "mine", Effect: "NoSchedule"}} })
+			w.node("n4", 2, labels("kind", "a100", "zone", "moon"), func(n *supply.Node) { n.Taints = []policies.Taint{{Key: "mine", Effect: "NoSchedule"}} })
+			w.book.DeleteNode("n1")
+			w.job("a", 1, 1, selects("zone", "moon"))
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: no node has the labels of h100 (kind=h100); no node of a100 may run its pods: selector zone=moon (2 nodes), " +
+				"taint mine:NoSchedule not tolerated (1 node). It starts by itself if such a node comes. Try: another flavor or queue, or have nodes labelled so; " +
+				"or correct the node selector zone, or leave it out; or tolerate the taint mine",
+		}},
+		{"a node by name that has a taint against the pods", func(w *world) {
+			w.node("n3", 2, labels("kind", "a100"), func(n *supply.Node) { n.Taints = []policies.Taint{{Key: "mine", Effect: "NoSchedule"}} })
+			w.job("a", 1, 1, func(j *demand.Job) {
+				there := []demand.NodeRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n3"}}}
+				j.PodSets[0].Place.Affinity = []demand.NodeTerm{{Fields: there}}
+			})
+		}, map[string]string{}, map[string]string{
+			"a": "NeverFits: the pods ask for the node n3 (nodeName), which may not run them: not of h100; " +
+				"the pods ask for the node n3 (nodeName), which may not run them: taint mine:NoSchedule not tolerated. " +
+				"It starts by itself if such a node comes. Try: leave out nodeName",
 		}},
 		{"GPUs that are free on the first kind don't keep a Job from the second, where alone it has cores", func(w *world) {
 			apart(w, 0, 1000)

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"maps"
+
 	"github.com/holdshort/holdshort/ledger/fit"
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
@@ -72,7 +74,7 @@ func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
 	}
 	switch {
 	case empty.Nodes == 0:
-		return reason.NoSuchMachines(flavor, s.machines.node)
+		return reason.NoSuchMachines(m.snapshot.Barred(s.machines.asks, flavor, m.labels(flavor, s.machines), s.machines.node))
 	case empty.Slots < s.count:
 		return reason.TooSmallMachines(reason.Empty{
 			Flavor: flavor, Pods: s.count, Slots: empty.Slots, Nodes: empty.Nodes, Cause: empty.Cause, Single: empty.Slots > 0, Coming: coming,
@@ -99,4 +101,15 @@ func (m *machines) lackOf(flavor string, s *chosen) reason.Reason {
 		return reason.TooFewMachines(about)
 	}
 	return reason.Scattered(about)
+}
+
+// labels that make a node one of a flavor, and of those that the same pods have for other
+// resources.
+func (m *machines) labels(flavor string, of *machineSet) map[string]string {
+	labels := maps.Clone(of.selector)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, m.flavors[flavor].NodeLabels)
+	return labels
 }

@@ -19,6 +19,7 @@ import (
 // still fits wherever the gang lands (fit.Room.Left has the arithmetic).
 type machines struct {
 	snapshot *book.Snapshot
+	flavors  map[string]policies.Flavor
 	room     *fit.Room
 	promises []fit.Promise // one for each shape
 	index    map[*fit.Shape]int
@@ -38,6 +39,9 @@ type rivals struct{ pods, counted int64 }
 
 func newMachines(s *book.Snapshot, catalog *policies.Catalog) *machines {
 	m := &machines{snapshot: s, room: s.Room(), index: map[*fit.Shape]int{}}
+	if catalog != nil {
+		m.flavors = catalog.Flavors
+	}
 	for _, r := range s.Rivals() {
 		if m.rivals == nil {
 			m.rivals = map[*fit.Shape]rivals{}
@@ -98,7 +102,7 @@ func (m *machines) promised(s *fit.Shape) int64 {
 // copy returns machines to try things out with.
 func (m *machines) copy() *machines {
 	return &machines{
-		snapshot: m.snapshot, room: m.room.Copy(), promises: slices.Clone(m.promises), index: maps.Clone(m.index), rivals: maps.Clone(m.rivals),
+		snapshot: m.snapshot, flavors: m.flavors, room: m.room.Copy(), promises: slices.Clone(m.promises), index: maps.Clone(m.index), rivals: maps.Clone(m.rivals),
 	}
 }
 

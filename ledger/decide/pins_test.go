@@ -75,7 +75,7 @@ func TestAFeatureThatNoNodeDeclaresIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
 	w.job("new", 1, 1, func(j *demand.Job) { j.PodSets[0].Place.Features = []string{"Fancy"} })
-	want := map[string]string{"new": "NeverFits: no node of gpu has the labels that the pods select and no other taints than they tolerate" +
+	want := map[string]string{"new": "NeverFits: no node of gpu may run its pods: does not declare the feature Fancy (1 node)" +
 		"; its pods need nodes that declare Fancy. It starts by itself if such a node comes"}
 	if diff := cmp.Diff(want, said(w.plan())); diff != "" {
 		t.Errorf("said (-want +got):\n%s", diff)

@@ -300,6 +300,7 @@ func (p *planner) answerOfClass(c *class, from tried) *answer {
 	c.answer, c.answered = p.later(), p.tally
 	if found := p.lacks(c, from); len(found) > 0 {
 		c.answer = answerOf(found)
+		c.answer.main = p.withVain(c, c.answer.main)
 	} else if owner := p.ownerBefore(c.line); owner != "" && !p.OneRound && !p.full() {
 		c.answer = answerOf([]reason.Reason{reason.KeptForQueue(owner)})
 	}

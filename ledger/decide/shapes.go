@@ -3,10 +3,12 @@ package decide
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/holdshort/holdshort/ledger/book"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -82,6 +84,26 @@ func (p *planner) inVain(c *class, set int, flavors []int) int64 {
 		until = max(until, p.Snapshot.InVain(flavor, c.form.Sets[set].Shape))
 	}
 	return until
+}
+
+// withVain has the reason why a class waits name the flavors of which no machines are
+// asked for, also where something else is what it waits for first: by their turn they
+// might have come before.
+func (p *planner) withVain(c *class, r reason.Reason) reason.Reason {
+	if !p.Snapshot.AnyInVain() || !reason.Of(r.Code).Group.InLine() {
+		return r
+	}
+	for set := range c.sets {
+		for _, part := range c.sets[set].parts {
+			for _, o := range part.offers {
+				until := p.Snapshot.InVain(o.flavor, c.form.Sets[set].Shape)
+				if note := reason.InVain(o.flavor, until); until > 0 && !strings.Contains(r.Message, note) {
+					r = r.With(note)
+				}
+			}
+		}
+	}
+	return r
 }
 
 // let gives up the shapes.

@@ -93,21 +93,21 @@ func TestAGangInOneDomain(t *testing.T) {
 		},
 		"not at a level that there is not": {
 			map[string]int{"a": 4}, func(w *world) { w.job("train", 1, 8, required("example.com/zone")) },
-			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: the topology of flavor gpu is example.com/block, example.com/rack, and the Job asks for the level example.com/zone"},
+			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: the topology of flavor gpu is example.com/block, example.com/rack, and the Job asks for the level example.com/zone. Try: a level that a flavor of the queue has, or leave out the annotation required-topology or preferred-topology"},
 		},
 		"nor as a preference": {
 			map[string]int{"a": 4}, func(w *world) {
 				w.catalog.Flavors["gpu"] = policies.Flavor{}
 				w.job("train", 1, 8, preferred("example.com/zone"))
 			},
-			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: flavor gpu has no topology, and the Job asks for the level example.com/zone"},
+			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: flavor gpu has no topology, and the Job asks for the level example.com/zone. Try: a level that a flavor of the queue has, or leave out the annotation required-topology or preferred-topology"},
 		},
 		"not where nobody looks at machines": {
 			map[string]int{"a": 4}, func(w *world) {
 				w.catalog.Flavors["gpu"] = policies.Flavor{Topology: []string{rack}, Verify: policies.VerifyNone}
 				w.job("train", 1, 8, required(rack))
 			},
-			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: the machines of flavor gpu are not looked at (verify: none), and the Job asks for the level example.com/rack"},
+			map[string]string{}, map[string]string{"train": "NoMatchingFlavor: the machines of flavor gpu are not looked at (verify: none), and the Job asks for the level example.com/rack. Try: a level that a flavor of the queue has, or leave out the annotation required-topology or preferred-topology"},
 		},
 		"not on nodes without the label": {
 			nil, func(w *world) {
@@ -115,7 +115,7 @@ func TestAGangInOneDomain(t *testing.T) {
 				w.job("train", 2, 8, required(rack))
 			},
 			map[string]string{}, map[string]string{"train": "NeverFits: the pods are to be in one example.com/rack, and no node of gpu that may run them has this label. " +
-				"It starts by itself if such a node comes"},
+				"It starts by itself if such a node comes. Try: a level whose label the nodes have"},
 		},
 		"in the rack that it selects itself, without another selector": {
 			map[string]int{"a": 4, "b": 2}, func(w *world) {

@@ -2,6 +2,7 @@ package demand
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/policies"
@@ -100,4 +101,12 @@ type NodeRequirement struct {
 	Key      string
 	Operator string // In, NotIn, Exists, DoesNotExist, Gt, Lt
 	Values   []string
+}
+
+// Wish writes what is asked of the value, for people.
+func (r NodeRequirement) Wish() string {
+	if len(r.Values) == 0 {
+		return r.Operator
+	}
+	return r.Operator + " " + strings.Join(r.Values, ",")
 }

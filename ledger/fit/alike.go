@@ -9,6 +9,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // groupsMax is how many groups of nodes are told apart for people.
@@ -48,13 +49,13 @@ func (g *alike) add(free, total, lost int64) {
 // to expect. Those that take most come first; what is beyond groupsMax is one group.
 func (r *Room) Alike(s *Shape, labels map[string]string) []reason.NodeGroup {
 	t := r.table(s)
-	groups := map[verdict]*alike{}
+	groups, keys := map[verdict]*alike{}, slices.Sorted(maps.Keys(s.place.NodeSelector))
 	for _, i := range r.nodes.inOrder() {
 		node := r.nodes.rows[i].node
 		if node == nil || !hasLabels(node.Labels, labels) {
 			continue
 		}
-		v := r.verdict(s, i, t.rows[i])
+		v := r.verdict(s, keys, i, t.rows[i])
 		v.coming = node.Coming
 		g := groups[v]
 		if g == nil {
@@ -102,9 +103,9 @@ func (g *alike) why(n *Nodes) string {
 }
 
 // verdict of a row that has room for so many pods.
-func (r *Room) verdict(s *Shape, i int32, pods int64) verdict {
+func (r *Room) verdict(s *Shape, keys []string, i int32, pods int64) verdict {
 	row := &r.nodes.rows[i]
-	if text := closes(&s.place, row); text != "" {
+	if text, _ := closes(&s.place, keys, row); text != "" {
 		return verdict{text: text}
 	}
 	if row.coming() {
@@ -133,45 +134,14 @@ func (r *Room) verdict(s *Shape, i int32, pods int64) verdict {
 	return verdict{pods: pods, res: max(0, worst), has: whole > 0, lost: whole > r.nodes.alloc[at]}
 }
 
-// closes says why a node takes no pod at a place, whatever is free on it; empty: it does.
-func closes(place *demand.Place, row *row) string {
-	node := row.node
-	for _, key := range slices.Sorted(maps.Keys(place.NodeSelector)) {
-		if got, there := node.Labels[key]; !there || got != place.NodeSelector[key] {
-			return reason.LabelThere(key, place.NodeSelector[key])
-		}
-	}
-	if place.Affinity != nil && !anyMatches(place.Affinity, node) {
-		return reason.AffinityThere
-	}
-	if pin := unmet(place.Pins, node); pin != nil {
-		return reason.PinThere(pin.Is)
-	}
-	if name := lacking(place.Features, node); name != "" {
-		return reason.FeatureThere(name)
-	}
-	if text := taintThere(place, node); text != "" {
-		return text
-	}
-	switch {
-	case cordoned(node):
-		return reason.CordonedThere
-	case !node.Ready:
-		return reason.NotReadyThere
-	case place.Existing && node.Coming:
-		return reason.InVainThere
-	}
-	return node.Closed
-}
-
-// taintThere is the first taint that keeps pods away, besides those of a cordon and of
+// untolerated is the first taint that keeps pods away, besides those of a cordon and of
 // not being ready.
-func taintThere(place *demand.Place, node *supply.Node) string {
-	for _, t := range node.Taints {
+func untolerated(place *demand.Place, node *supply.Node) *policies.Taint {
+	for i, t := range node.Taints {
 		if t.Key == taintUnschedulable || !node.Ready && passing(t) || t.Effect == "PreferNoSchedule" || demand.Tolerates(place.Tolerations, t) {
 			continue
 		}
-		return reason.TaintThere(t.Key, t.Value, t.Effect)
+		return &node.Taints[i]
 	}
-	return ""
+	return nil
 }

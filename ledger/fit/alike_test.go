@@ -46,7 +46,7 @@ func TestWhyANodeTakesNoMore(t *testing.T) {
 		{node: node("n", 8), once: resource.List{port: resource.Whole}, why: "host port 8080/TCP taken"},
 		{node: node("n", 8), once: resource.List{apart: 1}, why: "anti-affinity to app=x in ns taken"},
 		{node: node("n", 8, label("zone", "b")), why: "selector zone=a"},
-		{node: node("n", 8, label("rank", "8")), why: "not what the required node affinity asks for"},
+		{node: node("n", 8, label("rank", "8")), why: "not rank In 7 (required node affinity)"},
 		{node: node("n", 8, taint("dedicated", "vision", "NoSchedule")), why: "taint dedicated=vision:NoSchedule not tolerated"},
 		{node: node("n", 8, taint("node.kubernetes.io/disk-pressure", "", "NoSchedule")), why: "taint node.kubernetes.io/disk-pressure:NoSchedule not tolerated"},
 		{node: node("n", 8, taint("node.kubernetes.io/unschedulable", "", "NoSchedule")), why: "cordoned"},

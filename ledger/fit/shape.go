@@ -101,6 +101,7 @@ type Shape struct {
 	refs    int
 	used    uint64
 	never   emptyRoom
+	barred  *barredFor // nil: nobody asked
 }
 
 // Key is the same for equal shapes, in this process and the next.

@@ -83,10 +83,10 @@ func TestOverQuotaSaysEachThingOnce(t *testing.T) {
 
 func TestJoinedSaysOnceWhatAllSay(t *testing.T) {
 	got := reason.Joined([]reason.Reason{
-		reason.NoSuchMachines("a", ""), reason.TooSmallMachines(reason.Empty{Flavor: "b", Pods: 2, Slots: 1, Nodes: 1, Single: true}),
+		reason.NoSuchMachines(reason.Barred{}), reason.TooSmallMachines(reason.Empty{Flavor: "b", Pods: 2, Slots: 1, Nodes: 1, Single: true}),
 		reason.TooSmallMachines(reason.Empty{Flavor: "c", Pods: 2, Slots: 1, Nodes: 1, Single: true}),
 	})
-	want := "no node of a has the labels that the pods select and no other taints than they tolerate; " +
+	want := "there is no node; " +
 		"2 pods asked; the machines of b (1 node) would have room for 1 if nothing ran; " +
 		"2 pods asked; the machines of c (1 node) would have room for 1 if nothing ran. " +
 		"It starts by itself if such a node comes. It starts by itself if more or bigger ones come. " +

@@ -54,6 +54,12 @@ const (
 // LabelThere is that a node has not the label that the pods select.
 func LabelThere(key, value string) string { return "selector " + key + "=" + value }
 
+// WishThere is that a node does not meet a requirement of the node affinity.
+func WishThere(wish string) string { return "not " + wish + " (required node affinity)" }
+
+// NotOfThere is that a node has not the labels of a flavor.
+func NotOfThere(flavor string) string { return "not of " + flavor }
+
 // TaintThere is that the pods don't tolerate a taint.
 func TaintThere(key, value, effect string) string {
 	if value != "" {

@@ -90,19 +90,22 @@ func OtherMachines(flavor string) Reason {
 	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("flavor %s has other node labels than the flavor that the same pods get for their other resources", flavor)}
 }
 
+// noLevel is what helps a Job that asks for a level in vain.
+const noLevel = advice + "a level that a flavor of the queue has, or leave out the annotation required-topology or preferred-topology"
+
 // NoSuchLevel is a flavor whose topology lacks the level that the Job asks for.
 func NoSuchLevel(flavor, level string, levels []string) Reason {
-	has := "flavor %s has no topology"
+	has := fmt.Sprintf("flavor %s has no topology", flavor)
 	if len(levels) > 0 {
-		has = "the topology of flavor %s is " + strings.Join(levels, ", ")
+		has = fmt.Sprintf("the topology of flavor %s is %s", flavor, strings.Join(levels, ", "))
 	}
-	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf(has+", and the Job asks for the level %s", flavor, level)}
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("%s, and the Job asks for the level %s. %s", has, level, noLevel)}
 }
 
 // UncheckedLevel is a flavor whose machines are not looked at, so that nobody knows what
 // is free in which part of them.
 func UncheckedLevel(flavor, level string) Reason {
-	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the machines of flavor %s are not looked at (verify: none), and the Job asks for the level %s", flavor, level)}
+	return Reason{Code: NoMatchingFlavor, Message: fmt.Sprintf("the machines of flavor %s are not looked at (verify: none), and the Job asks for the level %s. %s", flavor, level, noLevel)}
 }
 
 // NotTolerated is a flavor whose taint nobody tolerates.

@@ -192,11 +192,16 @@ func (m Machines) promised() string {
 func (m Machines) elastic() string {
 	switch {
 	case m.InVain > 0:
-		return fmt.Sprintf("; more machines of %s were asked for in vain, and are asked for again from %s", m.Flavor, moment(m.InVain))
+		return "; " + InVain(m.Flavor, m.InVain)
 	case m.Coming > 0:
 		return fmt.Sprintf("; %d of %s %s not there yet and can be added", m.Coming, nodes(m.Matching), are(m.Coming))
 	}
 	return ""
+}
+
+// InVain is that an autoscaler is not asked for machines of a flavor until a moment.
+func InVain(flavor string, until int64) string {
+	return fmt.Sprintf("more machines of %s were asked for in vain, and are asked for again from %s", flavor, moment(until))
 }
 
 // MoreMachines is what a Job that was let go needs of an autoscaler.
@@ -234,18 +239,6 @@ func ofOne(cause string) string {
 		return ""
 	}
 	return "; one of them: " + cause
-}
-
-// NoSuchMachines is that no node at all may run the pods; node is the one that
-// they name, if they do.
-func NoSuchMachines(flavor, node string) Reason {
-	const byItself = "It starts by itself if such a node comes"
-	if node != "" {
-		return Reason{Code: NeverFits, Message: fmt.Sprintf("the pods ask for the node %s (nodeName), which is not there, not of %s, "+
-			"or has a label or taint against them. %s. Try: leave out nodeName", node, flavor, byItself)}
-	}
-	return Reason{Code: NeverFits, Message: fmt.Sprintf("no node of %s has the labels that the pods select and no other taints than they tolerate. "+
-		byItself, flavor)}
 }
 
 // Empty is what the machines of a flavor would have room for if nothing ran.
@@ -288,7 +281,7 @@ func TooSmallMachines(e Empty) Reason {
 // NoDomains is that no node which may run the pods has the label of the level.
 func NoDomains(flavor, level string) Reason {
 	return Reason{Code: NeverFits, Message: fmt.Sprintf("the pods are to be in one %s, and no node of %s that may run them has this label. "+
-		"It starts by itself if such a node comes", level, flavor)}
+		"It starts by itself if such a node comes. Try: a level whose label the nodes have", level, flavor)}
 }
 
 // TooSmallDomains is that no domain would have room for the pods if nothing ran.

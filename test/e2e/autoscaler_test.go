@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,7 +35,7 @@ func elasticPolicy(ns string, timeout int) string {
         backoff: {baseSeconds: 25}
         namespaces: {names: [%[1]s]}
         flavors: [spot, own]
-        quota: {spot: {nvidia.com/gpu: 100}, own: {nvidia.com/gpu: 100}}
+        quota: {spot: {nvidia.com/gpu: 100}, own: {nvidia.com/gpu: 4}}
       poor:
         namespaces: {names: [%[1]s]}
         flavors: [spot]
@@ -218,12 +217,10 @@ func TestAnAutoscalerWithoutMachinesLeavesTheNextFlavorItsTurn(t *testing.T) {
 	}
 	_, err = s.Apply(ctx, job{name: "like", queue: "rich", pods: 1, gpus: 4}.yaml())
 	must(t, err)
-	must(t, s.Says(ctx, "like", "WaitingForMachines"))
+	must(t, s.Says(ctx, "like", "WaitingForQuota"))
 	must(t, s.NoPods(ctx, "like"))
 	out, err := s.Explain(ctx, "like")
 	must(t, err)
-	if !strings.Contains(out, "more machines of spot were asked for in vain") {
-		t.Errorf("explain says nothing of it:\n%s", out)
-	}
+	must(t, stories.Contains(out, "0 left; more machines of spot were asked for in vain, and are asked for again from "))
 	homeless(t, ctx, s, "like") // once they are asked for again
 }
