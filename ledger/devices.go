@@ -269,8 +269,8 @@ func (d *devices) ofJob(job *batchv1.Job, look *intake.Claims) intake.Claimed {
 	return claimed
 }
 
-// ofPod reads the claims of a pod.
-func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod) {
+// ofPod reads the claims of a pod that is there, or a ghost.
+func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod, ghost bool) {
 	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
 		return
 	}
@@ -284,7 +284,7 @@ func (d *devices) ofPod(seen *supply.Pod, pod *corev1.Pod) {
 		d.dropRow(pod.UID)
 	}
 	if seen.Node != "" {
-		d.state.SetPod(dra.Pod{UID: pod.UID, Node: seen.Node, Claims: specs})
+		d.state.SetPod(dra.Pod{UID: pod.UID, Node: seen.Node, Claims: specs, Ghost: ghost})
 	}
 }
 

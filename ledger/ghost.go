@@ -13,11 +13,12 @@ import (
 // and a while longer if it was deleted by force under a running container.
 func (l *Loop) observePod(uid types.UID, change podChange, news map[types.UID]*batchv1.Job) {
 	seen := intake.Pod(change.pod, l.perDevice) // nil for a terminal pod: it holds nothing
+	_, gone := l.ghosts[uid]                    // read again, for its claims
+	gone = gone || change.gone
 	if seen != nil && l.DRA.Claims {
-		l.devices.ofPod(seen, change.pod)
+		l.devices.ofPod(seen, change.pod, gone)
 	}
-	_, stands := l.ghosts[uid] // read again, for its claims; its volumes are others'
-	l.volumes.mountedBy(change.pod, seen != nil && seen.Node != "" && !change.gone && !stands)
+	l.volumes.mountedBy(change.pod, seen != nil && seen.Node != "" && !gone)
 	switch {
 	case seen == nil, change.gone && !ghost(seen):
 		delete(l.ghosts, uid)

@@ -238,6 +238,20 @@ func TestWhatAnEventDoesToTheRows(t *testing.T) {
 				return []supply.Devices{{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 0)}}}
 			},
 		},
+		"a ghost may have any, be its own claim seen or not": {
+			event: func(s *sample) {
+				ghost := podOn("node-2", exactly("gpu", 1))
+				ghost.Ghost = true
+				s.SetClaim(reserved(allocated("c", "node-2", "gpu-0"), "pod"))
+				s.SetPod(ghost)
+			},
+			want: func(s *sample) []supply.Devices {
+				return []supply.Devices{
+					{Node: "node-2", Rows: map[string]supply.Stock{s.gpu: stock(4, 0)}},
+					{Node: "node-3", Rows: map[string]supply.Stock{s.gpu: stock(1, 1), s.mig: stock(2, 2)}},
+				}
+			},
+		},
 		"halves of a card are taken by who stands in, too": {
 			event: func(s *sample) { s.Changed(); s.SetPod(podOn(otherNode, exactly("mig", 1))) },
 			want: func(s *sample) []supply.Devices {

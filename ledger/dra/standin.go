@@ -16,6 +16,9 @@ type Pod struct {
 	UID    types.UID
 	Node   string
 	Claims []resourceapi.ResourceClaimSpec
+	// Ghost: it was deleted by force. Its devices are free for all that the API says, and
+	// the scheduler may give others any of them next, be there other ones or not.
+	Ghost bool
 }
 
 // boundPod is a Pod, and how much of which row it takes, once somebody has asked.
@@ -59,17 +62,20 @@ func (s *State) DeletePod(uid types.UID) {
 // have given it, from the state as it is seen, in the order of their UIDs.
 func (s *State) standIn(n *node) {
 	n.virtual, n.standing = nil, nil
+	if len(n.pods) > 0 {
+		n.virtual = map[*use]bool{}
+	}
 	for _, uid := range slices.Sorted(maps.Keys(n.pods)) {
-		if pod := s.pods[uid]; len(s.reserved[uid]) < len(pod.Claims) {
+		switch pod := s.pods[uid]; {
+		case pod.Ghost:
+			s.takeAny(n, s.viewOf(n), pod.Pod)
+		case len(s.reserved[uid]) < len(pod.Claims):
 			s.standInFor(n, pod.Pod)
 		}
 	}
 }
 
 func (s *State) standInFor(n *node, pod Pod) {
-	if n.virtual == nil {
-		n.virtual = map[*use]bool{}
-	}
 	v := s.viewOf(n)
 	var results []resourceapi.AllocationResult
 	if !v.doubtful {
@@ -94,8 +100,8 @@ func (s *State) standInFor(n *node, pod Pod) {
 	}
 }
 
-// takeAny takes all that the pod could have: it was given something that does not
-// look free to us, so nobody knows which devices it has.
+// takeAny takes all that the pod could have: it is a ghost, or was given something that
+// does not look free to us, so nobody knows which devices it has.
 func (s *State) takeAny(n *node, v *view, pod Pod) {
 	w := newWant(pod.Claims)
 	w.resolve(s.allocator)

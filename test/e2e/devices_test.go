@@ -65,6 +65,7 @@ func TestDevicesByClaims(t *testing.T) {
 		"halves of a card":                  halvesOfACard,
 		"a claim of somebody else":          somebodyElsesClaim,
 		"a claim that outlives its pod":     outlivesItsPod,
+		"a pod that is deleted by force":    deletedByForce,
 		"a tainted device":                  taintedDevice,
 		"devices that come late":            lateDevices,
 		"what is missing is named":          missingThings,
