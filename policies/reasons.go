@@ -9,7 +9,7 @@ func OwnReason(code string) bool {
 	case "PolicyError", "PolicyUnavailable", "CatchingUp",
 		"HeldByOwner", "QueueHeld", "HeldByPolicy",
 		"NeverFits", "UnknownQueue", "UnknownResource", "NoMatchingFlavor", "BadRequest", "DeniedByPolicy",
-		"OutOfTime", "GaveUp", "BackingOff", "Preempted", "MakingRoom", "WaitingForVolumes", "WaitingForQuota", "WaitingForNamespaceQuota",
+		"OutOfTime", "GaveUp", "BackingOff", "Preempted", "MakingRoom", "WaitingForVolumes", "MissingObject", "WaitingForQuota", "WaitingForNamespaceQuota",
 		"WaitingForMachines", "Fragmented", "BehindOthers":
 		return true
 	}

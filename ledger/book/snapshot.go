@@ -207,6 +207,9 @@ func (s *Snapshot) Leaving() []*Entry { return byUID(s.b.leaving) }
 // Resources is every resource that a node or pod has named, sorted.
 func (s *Snapshot) Resources() []string { return s.b.nodes.Resources() }
 
+// Exists tells whether some node has a resource, or gives devices of a class for it.
+func (s *Snapshot) Exists(name string) bool { return s.b.nodes.Exists(name) }
+
 // Entry of a Job, nil if there is none.
 func (s *Snapshot) Entry(uid string) *Entry { return s.b.entries[uid] }
 

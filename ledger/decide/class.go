@@ -110,7 +110,7 @@ func (p *planner) classOf(it *item) *class {
 func (p *planner) newClass(it *item) *class {
 	c := &class{line: it.line, form: it.entry.Form()}
 	if unknown := p.unknown(c); len(unknown) > 0 {
-		c.never = append(c.never, reason.NotKnown(c.line.name, p.withCharged(c.line, unknown), p.limiting(unknown)))
+		c.never = append(c.never, reason.NotKnown(c.line.name, p.withCharged(c.line, unknown), p.limiting(unknown), p.exist(c, unknown)))
 		return c
 	}
 	for _, set := range c.form.Sets {
@@ -188,6 +188,15 @@ func (p *planner) unknown(c *class) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// exist tells whether there is such a thing as each of these: on a node, or as what the
+// class of a claim is charged as.
+func (p *planner) exist(c *class, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		claimed := slices.ContainsFunc(c.form.Sets, func(set book.FormSet) bool { return set.Set.Place.Claimed[name] > 0 })
+		return !claimed && !p.Snapshot.Exists(name)
+	})
 }
 
 // withCharged tells of resources that are charged as something else what nobody has a

@@ -56,6 +56,33 @@ func TestJobsWaitForDevices(t *testing.T) {
 	}
 }
 
+// A class that no quota has is not misspelt: a claim for one that is not there can't be
+// counted at all.
+func TestAClassInNoQuotaIsNotTakenForAMisspeltName(t *testing.T) {
+	const class = "deviceclass.resource.kubernetes.io/mig.example.com"
+	w := newWorld(t)
+	w.node("n1", 0)
+	w.job("claims", 1, 0, asksDevices(cards, 1), func(j *demand.Job) {
+		set := &j.PodSets[0]
+		set.Requests[class], set.Place.Claimed = 1, resource.List{class: 1}
+	})
+	w.job("asks", 1, 0, func(j *demand.Job) { j.PodSets[0].Requests[class] = 1 })
+	const unknown, give = "UnknownResource: " + class + ": not in a quota of research, nor listed under resources in the policy. Try: ",
+		"have it given a quota (queues.research.quota of the policy), or listed under resources.unlimited"
+	for range 2 {
+		r := w.plan()
+		want := map[string]string{"claims": unknown + give, "asks": unknown + "correct the name, since no node has it; or " + give}
+		if w.in.Now > 0 { // the class is there by now
+			want["asks"] = want["claims"]
+		}
+		if diff := cmp.Diff(want, said(r)); diff != "" {
+			t.Errorf("said (-want +got):\n%s", diff)
+		}
+		w.in.Now = start
+		w.book.SetExtended(map[string]string{class: cards})
+	}
+}
+
 // What a Job waits for is named by its class, not by the name of a row.
 func TestDevicesAreNamedByTheirClass(t *testing.T) {
 	w := newWorld(t)

@@ -147,7 +147,8 @@ func TestStories(t *testing.T) {
 			w.node("n1", 8, func(n *supply.Node) { n.Allocatable["example.com/fpga"] = 4 })
 			w.job("train", 1, 1, func(j *demand.Job) { j.PodSets[0].Requests["example.com/fpga"] = 1 })
 		}, []string{}, map[string]string{
-			"train": "UnknownResource: example.com/fpga: not in a quota of research, nor listed under resources in the policy. Try: correct the name",
+			"train": "UnknownResource: example.com/fpga: not in a quota of research, nor listed under resources in the policy. " +
+				"Try: have it given a quota (queues.research.quota of the policy), or listed under resources.unlimited",
 		}},
 		{"an ignored resource is asked of no node", func(w *world) {
 			w.catalog.Resources.Ignored = []string{"example.com/*"}

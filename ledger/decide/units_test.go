@@ -101,7 +101,8 @@ func TestOneQuotaForCardsAndTheirParts(t *testing.T) {
 			w.catalog.Queues["research"] = queue(4)
 			w.job("card", 1, 1)
 		}, []string{}, map[string]string{
-			"card": "UnknownResource: nvidia.com/gpu (charged as slices): not in a quota of research, nor listed under resources in the policy. Try: correct the name",
+			"card": "UnknownResource: nvidia.com/gpu (charged as slices): not in a quota of research, nor listed under resources in the policy. " +
+				"Try: have it given a quota (queues.research.quota of the policy), or listed under resources.unlimited",
 		}},
 		{"what is charged as something free is free", func(w *world) {
 			w.catalog.Queues["research"] = queue(4)

@@ -288,6 +288,20 @@ func (n *Nodes) Resources() []string {
 	})
 }
 
+// Exists tells whether some node has a resource, or could give devices of a class for it.
+func (n *Nodes) Exists(name string) bool {
+	if _, ofClass := n.rowOfName[name]; ofClass {
+		return true
+	}
+	res, known := n.index[name]
+	for i := range n.rows {
+		if known && n.whole[i*n.stride+int(res)] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Changed has whoever compares versions look at the machines again.
 func (n *Nodes) Changed() { n.changes++ }
 

@@ -145,8 +145,12 @@ func TestWhatOfClaimsCannotBeCountedIsNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			job := jobOf(t, "{containers: [{name: a}], resourceClaims: ["+c.claim+"]}")
 			got := intake.Job(job, intake.Env{Claims: claimWorld(t, c.devices, "{}").OfJob})
-			if got.Problem == nil || got.Problem.Code != reason.BadRequest {
-				t.Fatalf("problem %v, want a BadRequest", got.Problem)
+			want := reason.BadRequest
+			if strings.Contains(c.says, "not found") {
+				want = reason.MissingObject
+			}
+			if got.Problem == nil || got.Problem.Code != want {
+				t.Fatalf("problem %v, want a %s", got.Problem, want)
 			}
 			wantSays(t, got.Problem.Message, c.says, "Try: ")
 		})

@@ -36,7 +36,7 @@ func Catalogue() []Entry {
 }
 
 // codes is how many there are.
-const codes = 23
+const codes = 24
 
 // catalogue costs no allocation.
 func catalogue() [codes]Entry {
@@ -81,6 +81,8 @@ func catalogue() [codes]Entry {
 			"Nothing to do: it starts when the last of their pods is gone."},
 		{WaitingForVolumes, GroupBetween, "A volume that its pods mount is not to be had",
 			"Make the volume claim that the message names, or free it: the Job goes on by itself."},
+		{MissingObject, GroupBetween, "An object that it names is not there",
+			"Make the object that the message names: the Job goes on by itself. Or correct the name."},
 
 		{WaitingForQuota, GroupShare, "Its queue has no quota left",
 			"It starts when Jobs of its queue end, or of those that it shares with, or with a bigger quota; a smaller Job may start sooner."},

@@ -28,6 +28,7 @@ const (
 	MakingRoom Code = "MakingRoom"
 
 	WaitingForVolumes Code = "WaitingForVolumes"
+	MissingObject     Code = "MissingObject"
 
 	WaitingForQuota Code = "WaitingForQuota"
 	// Not the policy's quota, but the namespace's.

@@ -54,11 +54,15 @@ func NoPods() Reason {
 }
 
 // NotKnown is resources that neither a quota nor the policy's lists name; have
-// are the queues whose quotas name them.
-func NotKnown(queue string, resources, have []string) Reason {
-	try := "correct the name"
-	if len(have) > 0 {
+// are the queues whose quotas name them. They exist if a node has them, or a class of
+// devices is charged so.
+func NotKnown(queue string, resources, have []string, exist bool) Reason {
+	try := fmt.Sprintf("have it given a quota (queues.%s.quota of the policy), or listed under resources.unlimited", queue)
+	switch {
+	case len(have) > 0:
 		try = fmt.Sprintf("a queue that has a quota of it (%s), or have %s given one", few(have), queue)
+	case !exist:
+		try = "correct the name, since no node has it; or " + try
 	}
 	return Reason{Code: UnknownResource, Message: fmt.Sprintf("%s: not in a quota of %s, nor listed under resources in the policy. Try: %s",
 		strings.Join(resources, ", "), queue, try)}

@@ -7,8 +7,8 @@ import (
 )
 
 // The constructors below are why a Job cannot be counted: each names the field,
-// the value that is wrong with it and what to write instead. All are
-// BadRequest: only an edit, or the missing object, changes the answer.
+// the value that is wrong with it and what to write instead. BadRequest: only an edit
+// changes the answer. MissingObject: the Job goes on once the object is there.
 
 // NegativeRequest is an amount below zero.
 func NegativeRequest(path, value string) Reason {
@@ -64,13 +64,13 @@ func TwoTopologies(required, preferred string) Reason {
 // MissingRuntimeClass is a RuntimeClass that does not exist: pods of it would
 // be refused, and their overhead is not known.
 func MissingRuntimeClass(name string) Reason {
-	return badRequest("spec.template.spec.runtimeClassName: RuntimeClass %s not found. Try: a name from kubectl get runtimeclasses", name)
+	return missing("spec.template.spec.runtimeClassName: RuntimeClass %s not found. Try: a name from kubectl get runtimeclasses", name)
 }
 
 // MissingPriorityClass is a PriorityClass that does not exist: pods of it would
 // be refused.
 func MissingPriorityClass(name string) Reason {
-	return badRequest("spec.template.spec.priorityClassName: PriorityClass %s not found. Try: a name from kubectl get priorityclasses", name)
+	return missing("spec.template.spec.priorityClassName: PriorityClass %s not found. Try: a name from kubectl get priorityclasses", name)
 }
 
 // ForeignOverhead is a pod overhead that is not that of the RuntimeClass.
@@ -87,20 +87,20 @@ func ClashingRuntimeClass(class, key, want, value string) Reason {
 // MissingClaimTemplate is a template of claims that does not exist: what its pods ask
 // for is not known, and they would wait for it.
 func MissingClaimTemplate(as, name, namespace string) Reason {
-	return badRequest("spec.template.spec.resourceClaims[%s].resourceClaimTemplateName: ResourceClaimTemplate %s not found in namespace %s. "+
+	return missing("spec.template.spec.resourceClaims[%s].resourceClaimTemplateName: ResourceClaimTemplate %s not found in namespace %s. "+
 		"Try: a name from kubectl get resourceclaimtemplates -n %s", as, name, namespace, namespace)
 }
 
 // MissingClaim is a claim that does not exist.
 func MissingClaim(as, name, namespace string) Reason {
-	return badRequest("spec.template.spec.resourceClaims[%s].resourceClaimName: ResourceClaim %s not found in namespace %s. "+
+	return missing("spec.template.spec.resourceClaims[%s].resourceClaimName: ResourceClaim %s not found in namespace %s. "+
 		"Try: a name from kubectl get resourceclaims -n %s", as, name, namespace, namespace)
 }
 
 // MissingDeviceClass is a class of devices that does not exist: nobody knows which
 // devices are meant.
 func MissingDeviceClass(as, name string) Reason {
-	return badRequest("spec.template.spec.resourceClaims[%s]: DeviceClass %s not found. Try: a name from kubectl get deviceclasses", as, name)
+	return missing("spec.template.spec.resourceClaims[%s]: DeviceClass %s not found. Try: a name from kubectl get deviceclasses", as, name)
 }
 
 // UncountableClaim is a claim for devices that can't be counted.
@@ -131,4 +131,8 @@ func Crowded(path string, has, most int) Reason {
 
 func badRequest(format string, args ...any) Reason {
 	return Reason{Code: BadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+func missing(format string, args ...any) Reason {
+	return Reason{Code: MissingObject, Message: fmt.Sprintf(format, args...)}
 }

@@ -276,7 +276,8 @@ func lateDevices(t *testing.T, s *deviceScene) {
 func missingThings(t *testing.T, s *deviceScene) {
 	s.node("one", kubelet.Devices{Cards: 1})
 	s.apply(claims("train", "1s", 1, byTemplate("card")), claims("share", "1s", 1, byName("common")))
-	must(t, s.Says(s.ctx, "train", "BadRequest"))
+	must(t, s.Says(s.ctx, "train", "MissingObject"))
+	s.explains("train", "WAITING")
 	s.explains("train", "ResourceClaimTemplate card not found in namespace "+s.NS)
 	s.explains("share", "ResourceClaim common not found in namespace "+s.NS)
 	class := s.NS + ".example.com"
@@ -297,7 +298,8 @@ spec: {selectors: [{cel: {expression: '%s'}}]}
 	}))
 	s.operate(fmt.Sprintf(withClass, class, `device.driver == "gpu.nvidia.com"`))
 	must(t, s.Says(s.ctx, "train", "UnknownResource"))
-	s.explains("train", "deviceclass.resource.kubernetes.io/"+class)
+	s.explains("train", "deviceclass.resource.kubernetes.io/"+class+": not in a quota of ")
+	s.explains("train", "Try: have it given a quota (queues.")
 	must(t, s.NoPods(s.ctx, "train"))
 }
 

@@ -55,7 +55,7 @@ func TestOddJobsAreCountedAsTheirPodsAreOrHeldWithAReason(t *testing.T) {
 		{name: "a-huge-quantity", job: job{pods: 1, resources: "{requests: {cpu: 9223372036854775807}}"}, waits: "BadRequest", says: "cpu"},
 		{name: "a-huge-sum", job: job{pods: 3, resources: "{requests: {memory: 4Ei}}"}, waits: "BadRequest", says: "memory"},
 		{name: "an-unknown-resource", job: job{pods: 1, resources: "{limits: {example.com/fpga: 1}}"}, waits: "UnknownResource", says: "example.com/fpga"},
-		{name: "a-missing-runtimeclass", job: job{pods: 1, gpus: 1, podSpec: "      runtimeClassName: kata\n"}, waits: "BadRequest", says: "kata"},
+		{name: "a-missing-runtimeclass", job: job{pods: 1, gpus: 1, podSpec: "      runtimeClassName: kata\n"}, waits: "MissingObject", says: "kata"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
