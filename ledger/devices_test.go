@@ -230,7 +230,7 @@ func TestAClaimThatIsNotAllocatedHasOneJob(t *testing.T) {
 	b.now = b.now.Add(1)
 	b.job("second", "{name: c, resourceClaimName: common}")
 	b.job("third", "{name: c, resourceClaimName: common}")
-	b.says("second", "BehindOthers", "its pod shares ResourceClaim common with that of a/first, which has it allocated first")
+	b.says("second", "BehindOthers", "its pods share ResourceClaim common with those of a/first, which has it allocated first")
 	b.wantAdmitted(map[string]bool{"first": true, "second": false, "third": false})
 
 	first, _ := b.get("first") // over, and its pod was never there

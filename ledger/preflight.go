@@ -15,7 +15,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/ledger/reason"
-	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/rollout"
 	"github.com/holdshort/holdshort/policies"
 )
@@ -125,10 +124,9 @@ func holds(r *demand.Reservation) []rollout.Holding {
 	var list []rollout.Holding
 	for i := range r.PodSets {
 		given := &r.PodSets[i]
-		for _, name := range given.Requests.Names() {
-			list = append(list, rollout.Holding{
-				Resource: name, Amount: resource.Mul(given.Requests[name], given.Count), Flavors: given.Flavors,
-			})
+		total := given.Total()
+		for _, name := range total.Names() {
+			list = append(list, rollout.Holding{Resource: name, Amount: total[name], Flavors: given.Flavors})
 		}
 	}
 	return list

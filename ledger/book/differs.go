@@ -43,7 +43,7 @@ func (b *Book) largerOf(given *demand.ReservedPodSet, kinds []kind) resource.Lis
 	var larger resource.List
 	for _, k := range kinds {
 		b.nodes.Each(k.req, func(name string, n int64) {
-			if resource.ForClaims(name) || b.perDevice[name] || given.Claimed[name] > 0 || resource.Sub(n, given.Requests[name]) <= rounding(name) {
+			if resource.ForClaims(name) || b.perDevice[name] || given.Claimed[name] > 0 || given.Shared[name] > 0 || resource.Sub(n, given.Requests[name]) <= rounding(name) {
 				return
 			}
 			if larger == nil {
@@ -67,6 +67,16 @@ func rounding(name string) int64 {
 	return 4 << 10
 }
 
+// lands is what of the set goes to a node at once: a pod, or all of them.
+func (s *set) lands() resource.List {
+	if !s.whole {
+		return s.asks()
+	}
+	all := s.asks().Times(s.count)
+	all.AddTo(s.given.Shared, 1)
+	return all
+}
+
 // asks is what a pod of the set that is to come is counted by.
 func (s *set) asks() resource.List {
 	if s.larger != nil {
@@ -83,7 +93,7 @@ func (b *Book) meet(e *Entry) {
 		if larger := b.largerOf(s.given, e.kinds); !maps.Equal(larger, s.larger) {
 			was := s.shape
 			s.larger = larger
-			s.shape = b.nodes.Keep(b.nodes.Shape(was.Place(), s.asks(), b.isIgnored))
+			s.shape = b.nodes.Keep(b.nodes.Shape(was.Place(), s.lands(), b.isIgnored))
 			b.nodes.Let(was)
 			b.price(e.sets)
 		}

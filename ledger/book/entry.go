@@ -79,12 +79,14 @@ type promise struct {
 // set is one pod set of an admitted Job.
 type set struct {
 	count  int64 // how many pods it wants now
+	whole  bool  // the shape is that of all pods together
 	shape  *fit.Shape
 	flavor string
 	queue  string
 	given  *demand.ReservedPodSet
 	larger resource.List // what a pod to come is counted by; nil: what was given
 	booked []charge      // of one pod
+	once   []charge      // of all together, besides
 	cells  []charge      // of one that is to come
 }
 

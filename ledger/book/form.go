@@ -175,8 +175,11 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 		s := set{count: given.Count, flavor: given.Flavors[resource.Pods], queue: r.Queue, given: given}
 		place := demand.Place{}
 		if asked := podSet(job, given.Name, i); asked != nil {
-			s.count, place = asked.Count, b.placedSet(job, asked).Place
+			place = b.placedSet(job, asked).Place
 			place.Claimed, place.Existing = given.Claimed, given.Existing // by what it was admitted with
+			if s.count, s.whole = asked.Pods(), asked.Together > 0 && len(given.Shared) > 0; s.whole {
+				place.Claimed = given.Shared
+			}
 			if e.assumed != nil {
 				s.count = min(s.count, given.Count) // maybe fewer than all; what is observed runs by its own parallelism
 			}
@@ -184,7 +187,7 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 		if len(r.PodSets) == 1 {
 			s.larger = b.largerOf(given, e.kinds)
 		}
-		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), s.asks(), b.isIgnored))
+		s.shape = b.nodes.Keep(b.nodes.Shape(Inject(place, given.NodeSelector, given.Tolerations), s.lands(), b.isIgnored))
 		sets = append(sets, s)
 	}
 	b.price(sets)
@@ -195,17 +198,17 @@ func (b *Book) setsOf(e *Entry, r *demand.Reservation) []set {
 func (b *Book) price(sets []set) {
 	for i := range sets {
 		s := &sets[i]
-		s.booked = b.priceOf(s, s.given)
+		s.booked, s.once = b.priceOf(s, s.given.EachCharge), b.priceOf(s, s.given.EachShared)
 		if s.cells = s.booked; s.larger != nil {
 			larger := *s.given
 			larger.Requests = s.larger
-			s.cells = b.priceOf(s, &larger)
+			s.cells = b.priceOf(s, larger.EachCharge)
 		}
 	}
 }
 
-func (b *Book) priceOf(s *set, given *demand.ReservedPodSet) (cells []charge) {
-	given.EachCharge(b.rates, func(flavor, charged string, n int64) {
+func (b *Book) priceOf(s *set, each func(resource.Rates, func(flavor, charged string, n int64))) (cells []charge) {
+	each(b.rates, func(flavor, charged string, n int64) {
 		cells = addCharge(cells, quota.Key{Queue: s.queue, Flavor: flavor, Resource: charged}, n)
 	})
 	return cells

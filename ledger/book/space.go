@@ -196,7 +196,8 @@ func (b *Book) addOwed(all []NamespaceQuota, e *Entry) {
 		if asked == nil {
 			continue
 		}
-		pod := nsquota.Pod{Requests: set.asks(), Limits: asked.Limits, Terms: asked.Terms, Draws: b.draws(set.shape, "")}
+		_, limits := asked.Each()
+		pod := nsquota.Pod{Requests: set.asks(), Limits: limits, Terms: asked.Terms, Draws: b.draws(set.shape, "")}
 		for k := range all {
 			all[k].Take(&pod, pods)
 		}

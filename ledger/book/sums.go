@@ -190,6 +190,9 @@ func (b *Book) admittedCharges(e *Entry) []charge {
 		for _, c := range s.booked {
 			may = addCharge(may, c.key, resource.Mul(c.n, s.count))
 		}
+		for _, c := range s.once {
+			may = addCharge(may, c.key, c.n)
+		}
 	}
 	r := e.reservation()
 	for i := range e.groups {
@@ -260,6 +263,9 @@ func promisesOf(e *Entry) []promise {
 		promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(unseen, ChargeMax)})
 	}
 	e.eachUnbound(func(s *set, pods int64) {
+		if s.whole {
+			pods = 1
+		}
 		promises = append(promises, promise{promiseKey{s.shape, s.flavor}, min(pods, ChargeMax)})
 	})
 	return promises

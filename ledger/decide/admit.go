@@ -25,16 +25,24 @@ func (p *planner) admit(it *item, a *assignment) {
 	for i := range a.sets {
 		set := &a.sets[i]
 		asked := it.entry.Form().Sets[i].Set
-		reservation.PodSets = append(reservation.PodSets, demand.ReservedPodSet{
+		given := demand.ReservedPodSet{
 			Name: asked.Name, Count: set.count, Requests: positive(asked.Requests), Claimed: asked.Place.Claimed,
 			Unverified:   asked.Place.Unverified,
 			Flavors:      p.chargedOn(it.class, i, set),
 			NodeSelector: set.machines.selector, Tolerations: set.machines.tolerations,
 			Existing: set.machines.place.Existing,
-		})
+		}
+		if asked.Together > 0 { // from here on they are so many pods
+			each, _ := asked.Each()
+			given.Count, given.Requests, given.Claimed, given.Shared = asked.Pods(), positive(each), nil, asked.Place.Claimed
+		}
+		reservation.PodSets = append(reservation.PodSets, given)
 		admit.NodeSelector, admit.Tolerations = set.machines.selector, set.machines.tolerations
 		if set.machines.verified && !p.QuotaOnly {
 			there, more, domains := p.machines.plan(set)
+			for k := range there {
+				there[k].Pods *= max(1, asked.Together)
+			}
 			where = append(where, there...)
 			reservation.Machines += more
 			reservation.PodSets[i].Domains = domains

@@ -124,7 +124,9 @@ func (p *planner) newClass(it *item) *class {
 				a.parts = append(a.parts, part{wants, p.offers(c, i, wants, set.Set.Place, it.verdict.Flavors)})
 			}
 		}
-		p.levels(set.Set.Topology.Level, a.parts)
+		if set.Set.Together == 0 { // every node is one
+			p.levels(set.Set.Topology.Level, a.parts)
+		}
 		c.sets = append(c.sets, a)
 	}
 	if r := p.hopeless(c); r != nil && !p.HopelessBlock {

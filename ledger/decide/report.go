@@ -359,6 +359,9 @@ func (it *item) pinned(r reason.Reason) reason.Reason {
 		if len(set.Place.Features) > 0 {
 			r = r.With(reason.Needed(set.Place.Features))
 		}
+		if set.Together > 0 {
+			r = r.With(reason.AsOne(set.Together))
+		}
 	}
 	return r
 }

@@ -23,7 +23,21 @@ type PodSet struct {
 	// Limits of one pod, and its terms: ResourceQuotas of its namespace may count them.
 	Limits resource.List
 	Terms  Terms
+	// Together is how many pods one of the set stands for, that start on one node or not
+	// at all: Requests and Limits are theirs, and the devices are once for all of them.
+	// 0: each stands for itself.
+	Together int64
 }
+
+// Each is what one of the pods that go together asks for, besides the devices that they
+// share, and its limits.
+func (s *PodSet) Each() (requests, limits resource.List) {
+	n := max(1, s.Together)
+	return s.Place.OnNode(s.Requests).Over(n), s.Limits.Over(n)
+}
+
+// Pods is how many pods the set comes to.
+func (s *PodSet) Pods() int64 { return resource.Mul(s.Count, max(1, s.Together)) }
 
 // Topology is that pods are to be near each other: on nodes with one value of a label.
 type Topology struct {

@@ -42,6 +42,9 @@ type ReservedPodSet struct {
 	Requests resource.List `json:"requests"`
 	// Claimed is what of the requests stands for devices by claims: no node has it.
 	Claimed resource.List `json:"claimed,omitempty"`
+	// Shared is what all of them together are charged besides: devices by a claim that
+	// they share. No node has it, either.
+	Shared resource.List `json:"shared,omitempty"`
 	// Unverified is what of its wishes was left to the scheduler.
 	Unverified []string `json:"unverified,omitempty"`
 	// Flavors is resource → flavor for every charged resource and whatever it was
@@ -83,11 +86,27 @@ func (r *ReservedPodSet) FlavorOf(names ...string) string {
 	return resource.FlavorOf(r.Flavors, names...)
 }
 
+// Total is what all pods of the set ask for together.
+func (r *ReservedPodSet) Total() resource.List {
+	total := r.Requests.Times(r.Count)
+	total.AddTo(r.Shared, 1)
+	return total
+}
+
 // EachCharge calls f for what one pod of the set is charged, by what it asks for; for
 // a row more than once, where several are charged as one.
 func (r *ReservedPodSet) EachCharge(rates resource.Rates, f func(flavor, charged string, amount int64)) {
-	for _, asked := range r.Requests.Names() {
-		if n := r.Requests[asked]; n > 0 {
+	r.eachOf(r.Requests, rates, f)
+}
+
+// EachShared is EachCharge for what all of them together are charged besides.
+func (r *ReservedPodSet) EachShared(rates resource.Rates, f func(flavor, charged string, amount int64)) {
+	r.eachOf(r.Shared, rates, f)
+}
+
+func (r *ReservedPodSet) eachOf(list resource.List, rates resource.Rates, f func(flavor, charged string, amount int64)) {
+	for _, asked := range list.Names() {
+		if n := list[asked]; n > 0 {
 			rates.Each(asked, n, func(charged string, n int64) { f(r.FlavorOf(charged, asked), charged, n) })
 		}
 	}

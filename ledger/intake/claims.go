@@ -26,6 +26,9 @@ type Claimed struct {
 	Made demand.Claims
 	// Pins are where devices are that are allocated already.
 	Pins []demand.Pin
+	// Together: all pods of the Job share them, and nobody has them yet, so that they
+	// are for all of these at once.
+	Together bool
 	// Problem is why they can't be counted.
 	Problem *reason.Reason
 }
@@ -60,10 +63,13 @@ func (c *Claims) OfJob(job *batchv1.Job) Claimed {
 		case one.ResourceClaimTemplateName != nil:
 			r.fromTemplate(one.Name, *one.ResourceClaimTemplateName)
 		case one.ResourceClaimName != nil:
-			r.fromClaim(one.Name, *one.ResourceClaimName, peak(job))
+			r.fromClaim(one.Name, *one.ResourceClaimName, wantActive(job))
 		default:
 			r.problem(reason.UncountableClaim(one.Name, "it names neither a ResourceClaim nor a template of one"))
 		}
+	}
+	if r.Together && len(r.own) > 0 {
+		r.problem(reason.UncountableClaim(r.shared, "several pods of the Job share it, which is not allocated yet, and have devices of their own besides"))
 	}
 	r.row()
 	r.Made = r.made.claims()
@@ -163,6 +169,7 @@ type reading struct {
 	first     string                          // the name of the first of these
 	own       []resourceapi.ResourceClaimSpec // that go with the pod
 	made      made
+	shared    string // the first that several pods share, by the pod's name for it
 }
 
 // ofPod goes over the claims of a pod that is there, and returns what they ask for.
@@ -216,11 +223,13 @@ func (r *reading) fromTemplate(as, name string) {
 	}
 	r.charge(as, &template.Spec.Spec)
 	r.made.add(&template.Spec.Spec)
+	r.own = append(r.own, template.Spec.Spec)
 	r.want(as, template.Spec.Spec)
 }
 
 // fromClaim reads a claim that exists by itself, and may be shared. Who has its devices
-// already has been charged for them.
+// already has been charged for them. If nobody has, it is where the first pod goes that
+// all others have to go.
 func (r *reading) fromClaim(as, name string, pods int64) {
 	claim := r.Claim(r.namespace, name)
 	switch {
@@ -233,10 +242,11 @@ func (r *reading) fromClaim(as, name string, pods int64) {
 	}
 	if claim.Status.Allocation == nil {
 		r.charge(as, &claim.Spec)
-		if pods > 1 {
-			r.problem(reason.UncountableClaim(as, "several pods of the Job share ResourceClaim "+name+", which is not allocated yet"))
-		} else if user := r.userOf(name); user != "" {
-			r.problem(reason.ClaimOfOther(name, user)) // where its devices will be is where this one's pod has to go
+		if pods > 1 && !r.Together {
+			r.Together, r.shared = true, as
+		}
+		if user := r.userOf(name); user != "" {
+			r.problem(reason.ClaimOfOther(name, user)) // where its devices will be is where these pods have to go
 		}
 	}
 	r.wants(as, claim)

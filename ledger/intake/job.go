@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -132,26 +133,15 @@ func messageCode(job *batchv1.Job) reason.Code {
 
 // podSet is what the Job wants to run now, and what is wrong with that.
 func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
-	pod, problem := podOf(ownSpec(job), env)
-	perPod, uncountable := requests(pod, resourcehelpers.PodResourcesOptions{})
-	if problem == nil {
-		problem = uncountable
-	}
-	claimed := env.claimed(job)
-	if problem == nil {
-		problem = claimed.Problem
-	}
-	mounted := env.mounted(job)
-	if problem == nil {
-		problem = mounted.Problem
-	}
-	perPod.AddTo(claimed.Charged, 1)
-	count := wantActive(job)
+	pod, unreadable := podOf(ownSpec(job), env)
+	requests, uncountable := requests(pod, resourcehelpers.PodResourcesOptions{})
+	claimed, mounted := env.claimed(job), env.mounted(job)
+	count, most := wantActive(job), peak(job)
 	set := demand.PodSet{
 		Name:     PodSetName,
 		Count:    count,
 		MinCount: least(job, count),
-		Requests: perPod,
+		Requests: requests,
 		Place:    place(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}, mounted.Unverified),
 		Labels:   job.Spec.Template.Labels,
 		Topology: topology(job),
@@ -163,26 +153,24 @@ func podSet(job *batchv1.Job, env Env) (demand.PodSet, *reason.Reason) {
 	}
 	set.Place.Claimed, set.Place.Devices, set.Terms.Claims = claimed.Charged, claimed.Devices, claimed.Made
 	set.Place.Pins = slices.Concat(mounted.Pins, claimed.Pins)
-	if problem == nil {
-		problem = uncountableTotal(perPod, peak(job))
+	var apart *reason.Reason
+	if claimed.Together {
+		apart = apartTogether(&pod.Spec, siblings{job.Namespace, job.Spec.Template.Labels}, count)
+		together(&set)
+		most = set.Count
 	}
-	if problem == nil {
-		problem = shareOfCard(job.Spec.Template.Annotations)
+	set.Requests.AddTo(claimed.Charged, 1)
+	return set, cmp.Or(unreadable, uncountable, claimed.Problem, mounted.Problem, uncountableTotal(set.Requests, most), apart,
+		shareOfCard(job.Spec.Template.Annotations), badLeast(job), badMaxRuntime(job), badTopology(job), noPriorityClass(&pod.Spec, env))
+}
+
+func noPriorityClass(spec *corev1.PodSpec, env Env) *reason.Reason {
+	name := spec.PriorityClassName
+	if name == "" || env.priorityClass(name) != nil {
+		return nil
 	}
-	if problem == nil {
-		problem = badLeast(job)
-	}
-	if problem == nil {
-		problem = badMaxRuntime(job)
-	}
-	if problem == nil {
-		problem = badTopology(job)
-	}
-	if name := pod.Spec.PriorityClassName; problem == nil && name != "" && env.priorityClass(name) == nil {
-		missing := reason.MissingPriorityClass(name)
-		problem = &missing
-	}
-	return set, problem
+	missing := reason.MissingPriorityClass(name)
+	return &missing
 }
 
 // uncountableTotal is a sum over all pods that an int64 cannot hold.

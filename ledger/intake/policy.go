@@ -32,11 +32,11 @@ func workload(job *batchv1.Job, set demand.PodSet, at demand.Arrival, env Env) *
 		ArrivalNS:   at.Effective,
 		CreatedNS:   nanoseconds(job.CreationTimestamp),
 		PodSets: []policies.PodSet{{
-			Name: set.Name, Count: count, MinCount: least, Requests: set.Requests,
+			Name: set.Name, Count: count, MinCount: least, Requests: perPod(&set),
 			NodeSelector: set.Place.NodeSelector, Tolerations: set.Place.Tolerations,
 			PriorityClass: className,
 		}},
-		Total:         set.Requests.Times(count),
+		Total:         total(&set, count),
 		PriorityClass: className,
 		Generation:    job.Generation,
 	}

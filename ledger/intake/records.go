@@ -35,7 +35,7 @@ func reservation(job *batchv1.Job) *demand.Reservation {
 // sound: the pod set is that of a batch/v1 Job, with amounts that can be charged
 // to flavors that there can be.
 func sound(set *demand.ReservedPodSet) bool {
-	return set.Name == PodSetName && set.Count >= 0 && !negative(set.Requests) && areNames(set.Flavors)
+	return set.Name == PodSetName && set.Count >= 0 && !negative(set.Requests) && !negative(set.Shared) && areNames(set.Flavors)
 }
 
 // isName tells whether a policy may have a queue or flavor of this name.

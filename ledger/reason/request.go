@@ -110,7 +110,12 @@ func UncountableClaim(as, why string) Reason {
 
 // ClaimOfOther is a claim for devices that another Job's pod is about to have allocated.
 func ClaimOfOther(claim, job string) Reason {
-	return Reason{Code: BehindOthers, Message: fmt.Sprintf("its pod shares ResourceClaim %s with that of %s, which has it allocated first; it is looked at when that is done", claim, job)}
+	return Reason{Code: BehindOthers, Message: fmt.Sprintf("its pods share ResourceClaim %s with those of %s, which has it allocated first; it is looked at when that is done", claim, job)}
+}
+
+// ApartTogether is that so many pods share devices of one node, and can't be on one node.
+func ApartTogether(pods int64) Reason {
+	return badRequest("spec.template.spec: %d pods share a claim for devices, which are on one node, and host ports or anti-affinity keep them off each other's. Try: a resourceClaimTemplateName, for each to have devices of its own", pods)
 }
 
 // ShareOfCard is a part of a card asked for by an annotation.

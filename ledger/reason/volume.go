@@ -30,6 +30,11 @@ func Needed(features []string) string {
 	return "its pods need nodes that declare " + and(features)
 }
 
+// AsOne is that so many pods count as one, since they share devices that nobody has yet.
+func AsOne(pods int64) string {
+	return fmt.Sprintf("its %d pods share a claim for devices and count as one, on one node", pods)
+}
+
 // With adds to what a reason says; what would help stays last.
 func (r Reason) With(note string) Reason {
 	at := len(r.Message)

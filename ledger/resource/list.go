@@ -93,6 +93,15 @@ func (l List) Times(n int64) List {
 	return product
 }
 
+// Over returns the list that n times is this one.
+func (l List) Over(n int64) List {
+	part := make(List, len(l))
+	for name, amount := range l {
+		part[name] = amount / n
+	}
+	return part
+}
+
 // Max returns the larger amount of each resource.
 func Max(a, b List) List {
 	larger := make(List, len(a))

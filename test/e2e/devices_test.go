@@ -71,6 +71,7 @@ func TestDevicesByClaims(t *testing.T) {
 		"what is missing is named":          missingThings,
 		"a claim that Jobs share":           sharedByJobs,
 		"the same, created at once":         sharedAtOnce,
+		"a claim that pods share":           sharedByPods,
 		"cards of a plugin and of claims":   bothKinds,
 		"a manager that is killed knows it": afterAKill,
 		"cards of those who go first":       takenFromOthers,
@@ -301,53 +302,6 @@ spec: {selectors: [{cel: {expression: '%s'}}]}
 	s.explains("train", "deviceclass.resource.kubernetes.io/"+class+": not in a quota of ")
 	s.explains("train", "Try: have it given a quota (queues.")
 	must(t, s.NoPods(s.ctx, "train"))
-}
-
-// Two Jobs share the one card. It is charged once, and a third waits.
-func sharedByJobs(t *testing.T, s *deviceScene) {
-	s.node("one", kubelet.Devices{Cards: 1})
-	s.apply(sharedClaim("common", kubelet.ClassGPU, 1), claims("first", "24h", 1, byName("common")))
-	must(t, s.Running(s.ctx, "first", 1))
-	s.apply(claims("second", "24h", 2, byName("common")))
-	must(t, s.Running(s.ctx, "second", 2))
-	s.uses("1/4 nvidia.com/gpu")
-	s.apply(template("card", kubelet.ClassGPU, 1), claims("third", "1s", 1, byTemplate("card")))
-	must(t, s.Waits(s.ctx, "third", "WaitingForMachines"))
-	for _, name := range []string{"first", "second"} {
-		must(t, s.NoPods(s.ctx, "third"))
-		s.uses("1/4 nvidia.com/gpu") // whoever of them is left
-		_, err := s.Kubectl(s.ctx, "delete", "job", name, "--cascade=foreground")
-		must(t, err)
-	}
-	must(t, s.Finished(s.ctx, "third"))
-}
-
-// Two Jobs with one claim come together. Each would fit somewhere, and they don't fit
-// together where the devices of the first one are.
-func sharedAtOnce(t *testing.T, s *deviceScene) {
-	for _, name := range []string{"one", "two"} {
-		s.node(name, kubelet.Devices{Cards: 1})
-	}
-	big := func(name string) string {
-		return job{name: name, queue: "dra", pods: 1, podSpec: "      resourceClaims: [" + byName("common") + "]\n",
-			resources: "{claims: [{name: c}], requests: {cpu: 20}}"}.yaml()
-	}
-	s.apply(sharedClaim("common", kubelet.ClassGPU, 1), big("a")+big("b"))
-	var first, second string
-	must(t, s.Eventually(s.ctx, "one runs", func(ctx context.Context) (bool, string) {
-		for _, first = range []string{"a", "b"} {
-			if pods, err := s.Pods(ctx, first); err == nil && len(pods) == 1 && pods[0].Spec.NodeName != "" {
-				return true, ""
-			}
-		}
-		return false, "none"
-	}))
-	second = map[string]string{"a": "b", "b": "a"}[first]
-	must(t, s.Waits(s.ctx, second, "WaitingForMachines"))
-	s.explains(second, "resource claim c is allocated on")
-	_, err := s.Kubectl(s.ctx, "delete", "job", first)
-	must(t, err)
-	must(t, s.Running(s.ctx, second, 1))
 }
 
 func (s *deviceScene) uses(amounts string) {

@@ -292,9 +292,22 @@ func has(spec *corev1.PodSpec, claim string) bool {
 	return slices.Contains(intake.ClaimsOf(spec), claim)
 }
 
-// excluded: one that was let go by the same plan has a claim for one pod, as the loop
-// sees to by reading the Job again.
+func names(spec *corev1.PodSpec, claim string) bool {
+	return slices.ContainsFunc(spec.ResourceClaims, func(c corev1.PodResourceClaim) bool {
+		return c.ResourceClaimName != nil && *c.ResourceClaimName == claim
+	})
+}
+
+// excluded: one that was let go by the same plan has a claim for one pod, or a claim for
+// devices that both name, as the loop sees to by reading the Job again.
 func (g *game) excluded(job *batchv1.Job, before []string) bool {
+	for _, one := range job.Spec.Template.Spec.ResourceClaims {
+		for _, other := range before {
+			if one.ResourceClaimName != nil && names(&g.job(other).Spec.Template.Spec, *one.ResourceClaimName) {
+				return true
+			}
+		}
+	}
 	for _, name := range intake.ClaimsOf(&job.Spec.Template.Spec) {
 		for _, other := range before {
 			if intake.AtOnePod(g.claim(name)) && has(&g.job(other).Spec.Template.Spec, name) {

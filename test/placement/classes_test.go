@@ -27,7 +27,8 @@ func classes() []class {
 		{"A host port is a node's whole port: the same port on two addresses counts as taken.", byAddress},
 		{"Room that a pending pod of nobody's queue could take at any moment is not given away.", besideRivals},
 		{"Devices of a pool that several nodes take from count as nothing.", besideSharedPools},
-		{"Several pods of a Job that share a claim wait until somebody has had it allocated.", sharing},
+		{"Pods that share a claim which nobody has had allocated yet, and have devices of their own besides, wait until somebody has.", sharing},
+		{"Of several Jobs with one claim that nobody has had allocated yet, one goes first; and so with a volume that is made for a pod.", never},
 		{"Of cards that can be cut, claims for several parts may be told to be fewer than there is room for.", ofSeveralParts},
 		{"A claim that waits for a pod goes where its class makes volumes, even if one is there already elsewhere.", never},
 		// Everybody is bound when the held are tried, and nobody displaces.
@@ -58,7 +59,8 @@ func besideSharedPools(g *game, job *batchv1.Job, _ []corev1.Pod) bool {
 
 func sharing(_ *game, job *batchv1.Job, _ []corev1.Pod) bool {
 	named := func(c corev1.PodResourceClaim) bool { return c.ResourceClaimName != nil }
-	return *job.Spec.Parallelism > 1 && slices.ContainsFunc(job.Spec.Template.Spec.ResourceClaims, named)
+	claims := job.Spec.Template.Spec.ResourceClaims
+	return *job.Spec.Parallelism > 1 && len(claims) > 1 && slices.ContainsFunc(claims, named)
 }
 
 func ofSeveralParts(g *game, job *batchv1.Job, pods []corev1.Pod) bool {

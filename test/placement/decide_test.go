@@ -5,6 +5,7 @@ package placement_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
+	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/plane/kubelet"
 )
 
@@ -150,6 +152,8 @@ func (g *game) landed(ctx context.Context, job string) (pods []corev1.Pod, missi
 		for i := range pods {
 			pod := &pods[i]
 			switch {
+			case unschedulable(pod) && strings.Contains(said(pod), history.BeingAllocated):
+				return false, nil // it is looked at again when that is done
 			case unschedulable(pod):
 				missing = fmt.Sprintf("%s is unschedulable: %s", pod.Name, said(pod))
 				return true, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -165,10 +166,14 @@ func (c *checker) pod(e Event, before *corev1.Pod) {
 	}
 }
 
+// BeingAllocated is what the scheduler says of a pod that comes to a shared claim just as
+// it allocates that for another one: it looks at it again when that is done.
+const BeingAllocated = "is in the process of being allocated"
+
 func unschedulable(pod *corev1.Pod) (string, bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
-			return condition.Message, true
+			return condition.Message, !strings.Contains(condition.Message, BeingAllocated)
 		}
 	}
 	return "", false

@@ -303,6 +303,13 @@ func TestCheck(t *testing.T) {
 			want: []string{"unschedulable: pod/ns/a-1 at version 4: 0/1 nodes"},
 		},
 		{
+			name: "one that comes while its claim is being allocated is not",
+			tape: new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).
+				pod(Added, podOf("a", 1)).pod(Changed, podOf("a", 1), foundUnschedulable, func(pod *corev1.Pod) {
+				pod.Status.Conditions[0].Message = "0/1 nodes are available: resource claim ns/c is in the process of being allocated."
+			}),
+		},
+		{
 			name: "where machines are not looked at, it may be",
 			tape: new(tape).job(Added, queuedJob("a")).job(Changed, queuedJob("a"), admittedAt(1)).
 				pod(Added, podOf("a", 1)).pod(Changed, podOf("a", 1), foundUnschedulable),

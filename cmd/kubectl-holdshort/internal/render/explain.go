@@ -45,10 +45,14 @@ func (t Text) header(x report.JobExplanation) string {
 }
 
 func askText(a report.Ask) string {
+	text := podsText(a.Pods)
 	if what := amounts(a.Requests); what != dash {
-		return podsText(a.Pods) + " × " + what
+		text += " × " + what
 	}
-	return podsText(a.Pods)
+	if len(a.Shared) > 0 {
+		text += ", sharing " + amounts(a.Shared)
+	}
+	return text
 }
 
 func rankText(x report.JobExplanation) string {

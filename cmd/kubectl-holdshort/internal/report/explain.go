@@ -134,13 +134,18 @@ func asks(d *demand.Job, state string) []Ask {
 	if d.Reservation != nil && (state == StateAdmitted || state == StateComplete || state == StateFailed) {
 		list := make([]Ask, 0, len(d.Reservation.PodSets))
 		for _, set := range d.Reservation.PodSets {
-			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: unverified(d, &set)})
+			list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Shared: set.Shared, Unverified: unverified(d, &set)})
 		}
 		return list
 	}
 	list := make([]Ask, 0, len(d.PodSets))
 	for _, set := range d.PodSets {
-		list = append(list, Ask{PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Unverified: set.Place.Unverified})
+		ask := Ask{PodSet: set.Name, Pods: set.Pods(), Requests: set.Requests, Unverified: set.Place.Unverified}
+		if set.Together > 0 {
+			ask.Requests, _ = set.Each()
+			ask.Shared = set.Place.Claimed
+		}
+		list = append(list, ask)
 	}
 	return list
 }
@@ -160,7 +165,7 @@ func unverified(d *demand.Job, reserved *demand.ReservedPodSet) []string {
 func (u *QueueUsage) askedBy(asks []Ask) int64 {
 	total := int64(0)
 	for _, a := range asks {
-		total = resource.Add(total, resource.Mul(u.chargedFor(a.Requests), a.Pods))
+		total = resource.Add(total, resource.Add(resource.Mul(u.chargedFor(a.Requests), a.Pods), u.chargedFor(a.Shared)))
 	}
 	return total
 }
@@ -169,7 +174,7 @@ func admission(r *demand.Reservation) *Admission {
 	a := &Admission{Since: time.Unix(0, r.Time).UTC(), Revision: r.Revision, Machines: r.Machines}
 	for _, set := range r.PodSets {
 		a.Flavors = append(a.Flavors, AdmittedFlavors{
-			PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Flavors: set.Flavors, Domains: set.Domains,
+			PodSet: set.Name, Pods: set.Count, Requests: set.Requests, Shared: set.Shared, Flavors: set.Flavors, Domains: set.Domains,
 		})
 	}
 	for node, pods := range r.Plan {

@@ -98,7 +98,7 @@ func reservedOf(r *demand.Reservation, short []QueueUsage) resource.List {
 		return total
 	}
 	for _, set := range r.PodSets {
-		total.AddTo(partOf(set.Requests, set.Flavors, short), set.Count)
+		total.AddTo(partOf(set.Total(), set.Flavors, short), 1)
 	}
 	return total
 }

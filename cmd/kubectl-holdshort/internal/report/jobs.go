@@ -246,9 +246,9 @@ func charged(r *demand.Reservation) resource.List {
 		return total
 	}
 	for _, set := range r.PodSets {
-		for name, amount := range set.Requests {
+		for name, amount := range set.Total() {
 			if _, ok := set.Flavors[name]; ok {
-				total[name] = resource.Add(total[name], resource.Mul(amount, set.Count))
+				total[name] = resource.Add(total[name], amount)
 			}
 		}
 	}

@@ -198,6 +198,8 @@ type Ask struct {
 	PodSet   string        `json:"podSet"`
 	Pods     int64         `json:"pods"`
 	Requests resource.List `json:"requests"` // of one pod
+	// Shared is what all pods ask for together besides, by a claim that they share.
+	Shared resource.List `json:"shared,omitempty"`
 	// Unverified are its wishes about nodes that are not checked before it starts.
 	Unverified []string `json:"unverified,omitempty"`
 }
@@ -244,6 +246,7 @@ type AdmittedFlavors struct {
 	PodSet   string            `json:"podSet"`
 	Pods     int64             `json:"pods"`
 	Requests resource.List     `json:"requests"`
+	Shared   resource.List     `json:"shared,omitempty"`
 	Flavors  map[string]string `json:"flavors"` // resource → flavor
 	// Domains of the topology that were chosen, if the Job asks to be in one.
 	Domains *demand.Domains `json:"domains,omitempty"`
