@@ -15,7 +15,6 @@ import (
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/intake"
-	"github.com/holdshort/holdshort/ledger/reason"
 	"github.com/holdshort/holdshort/policies"
 )
 
@@ -40,7 +39,7 @@ type tracked struct {
 
 	heldTill time.Time // a hold rule's "no" stands till then
 
-	waits      reason.Code // the reason of the last plan
+	waits      decide.Brief // the reason of the last plan
 	waitsSince time.Time
 	toldOf     string // the queue that the reason on it is about; empty: not known
 	reworded   bool   // what is on it names something that is there by now

@@ -154,6 +154,6 @@ func (l *Loop) observeStarts(found map[string][]estimate.Start) {
 
 // waits tells whether a Job still waits as far as the last plan knows.
 func (l *Loop) waits(uid string) bool {
-	_, waits := l.planner.Code(uid)
+	_, waits := l.planner.Brief(uid)
 	return waits
 }

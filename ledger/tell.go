@@ -17,6 +17,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/effect"
 	"github.com/holdshort/holdshort/ledger/reason"
+	"github.com/holdshort/holdshort/policies"
 )
 
 // talk is what is written only to tell: why Jobs wait, the statuses of queues,
@@ -95,12 +96,12 @@ func (l *Loop) tell(now time.Time) time.Duration {
 // said, and false if nothing more can be said to anybody for the moment.
 func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 	t := l.jobs[types.UID(uid)]
-	code, waits := l.planner.Code(uid)
+	brief, waits := l.planner.Brief(uid)
 	if !waits || t == nil || t.job == nil {
 		return 0, true
 	}
-	if t.waits != code {
-		t.waits, t.waitsSince = code, now
+	if t.waits != brief {
+		t.waits, t.waitsSince = brief, now
 	}
 	if l.standing.busy[uid] || l.unstart(t) {
 		return auditEvery, true // the report of the writer comes before that
@@ -113,7 +114,7 @@ func (l *Loop) tellOne(uid string, now time.Time) (time.Duration, bool) {
 	}
 	w, _ := l.planner.Why(uid)
 	label := effect.StateOf(w.Reason.Code)
-	if !t.reworded && says(t.job, &w, label) && (t.toldOf == "" || t.toldOf == w.Queue) {
+	if !t.reworded && says(t, &w, label) && (t.toldOf == "" || t.toldOf == w.Queue) {
 		t.toldOf = w.Queue
 		return 0, true
 	}
@@ -155,8 +156,16 @@ func (l *Loop) reword(t *tracked) {
 }
 
 // says tells whether all that is to be said stands on the Job already.
-func says(job *demand.Job, w *decide.Waiting, label string) bool {
-	return job.MessageCode == w.Reason.Code && job.State == label && job.InQueue == job.Elsewhere(w.Queue)
+func says(t *tracked, w *decide.Waiting, label string) bool {
+	job := t.job
+	if job.MessageCode != w.Reason.Code || job.State != label || job.InQueue != job.Elsewhere(w.Queue) {
+		return false
+	}
+	if w.Steady == "" {
+		return true
+	}
+	_, told := reason.SplitLine(t.raw.Annotations[policies.AnnotationMessage])
+	return reason.Steady(told) == w.Steady
 }
 
 // told emits the event of a write that succeeded.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
@@ -119,5 +122,57 @@ func TestAJobThatChangesItsQueueIsToldOfTheNewOne(t *testing.T) {
 	b.watch("waits")
 	if got := told(); !strings.Contains(got, "; other may use at most 2") {
 		t.Errorf("told %q, though it is in queue other", got)
+	}
+}
+
+// Every Job that waits for its namespace is told anew once something else of it is in the
+// way, and not for each pod that comes and goes there.
+func TestWhatIsSaidOfANamespaceIsOfNow(t *testing.T) {
+	b := newBench(t, map[string]string{"data.yaml": loopPolicy})
+	quota := func(hard, used string) {
+		q := &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "gpus"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse(hard)}},
+		}
+		if used != "" {
+			q.Status = corev1.ResourceQuotaStatus{Hard: q.Spec.Hard, Used: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse(used)}}
+		}
+		b.inbox.put(func(batch *batch) { batch.resourceQuotas[types.NamespacedName{Namespace: "a", Name: "gpus"}] = q })
+		for range 4 {
+			b.step()
+			b.now = b.now.Add(statusEvery)
+		}
+	}
+	status := func() *v1alpha1.Queue {
+		q := &v1alpha1.Queue{}
+		if err := b.store.Get(t.Context(), types.NamespacedName{Name: "research"}, q); err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	quota("3", "")
+	known := status()
+	b.inbox.put(func(batch *batch) { batch.queues["research"] = known })
+	b.create("first", 2)
+	b.create("second", 2)
+	for _, s := range []struct{ hard, used, says string }{
+		{"3", "", "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace is new: the API server has not counted yet how much requests.nvidia.com/gpu is used"},
+		{"3", "2", "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace: 2 requests.nvidia.com/gpu asked, 2 of 3 used"},
+		{"3", "3", "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace: 2 requests.nvidia.com/gpu asked, 2 of 3 used"},
+		{"4", "3", "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace: 2 requests.nvidia.com/gpu asked, 3 of 4 used"},
+	} {
+		quota(s.hard, s.used)
+		for _, name := range []string{"first", "second"} {
+			if job, _ := b.get(name); job.Annotations[policies.AnnotationMessage] != s.says {
+				t.Errorf("%s of %s used: %s is told %q, want %q", s.used, s.hard, name, job.Annotations[policies.AnnotationMessage], s.says)
+			}
+		}
+		want := "is used"
+		if s.used != "" {
+			want = s.used + " of " + s.hard + " used"
+		}
+		if head := status().Status.Head; head == nil || !strings.HasSuffix(head.Message, want) {
+			t.Errorf("the queue's status says %+v, want %q", head, want)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func (p *planner) undo() {
 		}
 		*it = item{
 			job: it.job, entry: it.entry, verdict: it.verdict, order: it.order, line: it.line, class: it.class,
-			judged: it.judged, found: it.judged, wakeAt: it.wakeAt, told: it.told, bar: it.bar,
+			judged: it.judged, found: it.judged, wakeAt: it.wakeAt, told: it.told, bar: it.bar, steady: it.steady,
 		}
 	}
 	p.dirty = p.dirty[:0]

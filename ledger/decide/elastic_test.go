@@ -235,8 +235,8 @@ func TestAPlannerThatRemembersAsksLikeOneThatDoesNot(t *testing.T) {
 		expect(t, what+": let go", asks(r), asks(fresh))
 		expect(t, what+": taken back", slices.Sorted(maps.Keys(taken(r))), slices.Sorted(maps.Keys(taken(fresh))))
 		for _, waits := range fresh.Waiting {
-			if code, _ := planner.Code(waits.UID); code != waits.Reason.Code {
-				t.Errorf("%s: %s waits for %s, and from nothing for %s", what, waits.Key, code, waits.Reason.Code)
+			if brief, _ := planner.Brief(waits.UID); brief.Code != waits.Reason.Code {
+				t.Errorf("%s: %s waits for %s, and from nothing for %s", what, waits.Key, brief.Code, waits.Reason.Code)
 			}
 		}
 		w.carryOut(r)

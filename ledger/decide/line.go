@@ -92,6 +92,7 @@ type item struct {
 	judged  []reason.Reason     // why it is held, whatever is free
 	wakeAt  int64               // when that may be otherwise; 0: not known
 	bar     *bar                // its namespace keeps it from starting
+	steady  string              // see bar, as far as that was told
 
 	// Of the last plan only.
 	from    tried    // where the last search for flavors began

@@ -141,6 +141,9 @@ type Waiting struct {
 	// Priority and Order it was ranked by.
 	Priority int64
 	Reason   reason.Reason
+	// Steady is the part of the reason's message to be told anew when it changes; empty:
+	// that the code is the same is enough.
+	Steady string
 	// Others that apply too, most important first.
 	Others []reason.Reason
 }

@@ -185,8 +185,8 @@ func (p *planner) retell(it *item) {
 	if it.state == admitted {
 		return
 	}
-	if code := p.codeOf(it); code != it.told {
-		it.told = code
+	if code, steady := p.codeOf(it), it.bar.says(); code != it.told || steady != it.steady {
+		it.told, it.steady = code, steady
 		p.changed = append(p.changed, it)
 	}
 }
@@ -200,13 +200,19 @@ func (s *Planner) Why(uid string) (Waiting, bool) {
 	return it.waiting(s.current.why(it)), true
 }
 
-// Code is the code of Why.
-func (s *Planner) Code(uid string) (reason.Code, bool) {
+// Brief is what of Why is told anew when it changes, without all the words.
+type Brief struct {
+	Code   reason.Code
+	Steady string
+}
+
+// Brief of Why.
+func (s *Planner) Brief(uid string) (Brief, bool) {
 	it := s.items[uid]
 	if it == nil || it.state == admitted {
-		return "", false
+		return Brief{}, false
 	}
-	return s.current.codeOf(it), true
+	return Brief{s.current.codeOf(it), it.bar.says()}, true
 }
 
 // Waiting is everybody who waits after the last plan, line by line, with numbers as
@@ -336,7 +342,7 @@ func (p *planner) behind(it *item) *answer {
 }
 
 func (it *item) waiting(a *answer) Waiting {
-	w := Waiting{UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: it.pinned(a.main), Others: a.others}
+	w := Waiting{UID: it.job.UID, Key: it.job.Key(), Priority: it.verdict.Priority, Reason: it.pinned(a.main), Steady: it.bar.says(), Others: a.others}
 	if it.line != nil {
 		w.Queue = it.line.name
 	}

@@ -96,6 +96,20 @@ type bar struct {
 	version int64  // of the namespace; unsettled: this plan took something of it
 	have    uint64 // of the machines: what counts may hang on how they give it
 	found   []reason.Reason
+	steady  string // of what was found: to be told anew when it is another one
+}
+
+// find notes why.
+func (b *bar) find(r reason.Reason) {
+	b.found, b.steady = []reason.Reason{r}, reason.Steady(r.Message)
+}
+
+// says is what those whom it keeps are told of that does not move all the time.
+func (b *bar) says() string {
+	if b == nil {
+		return ""
+	}
+	return b.steady
 }
 
 type barKey struct {
@@ -121,7 +135,8 @@ func (p *planner) barred(it *item) bool {
 		if r == nil {
 			return false
 		}
-		b = &bar{key: key, items: map[*item]struct{}{}, version: p.Snapshot.NamespaceVersion(namespace), found: []reason.Reason{*r}}
+		b = &bar{key: key, items: map[*item]struct{}{}, version: p.Snapshot.NamespaceVersion(namespace)}
+		b.find(*r)
 		b.have, _ = p.Snapshot.Machines()
 		if p.took[namespace] {
 			b.version = unsettled
@@ -191,8 +206,11 @@ func (p *planner) reopenBar(b *bar, version int64) {
 		b.key.class.line.moved = true
 		return
 	}
-	other := b.found[0].Code != r.Code
-	b.version, b.found = version, []reason.Reason{*r}
+	was, told := b.found[0], b.steady
+	b.version = version
+	b.find(*r)
+	b.key.class.line.stale = b.key.class.line.stale || was.Message != r.Message // the head's message stands in the status
+	other := was.Code != r.Code || told != b.steady
 	for it := range b.items {
 		if it.found = b.found; other {
 			it.bars(b.found)

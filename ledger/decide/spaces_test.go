@@ -3,9 +3,11 @@ package decide_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/holdshort/holdshort/ledger/decide"
@@ -173,4 +175,44 @@ func TestNamespacesAreNeverOverfull(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who waits is told anew when something else of its namespace is in the way, be it by the
+// same code: not when only more or less is used.
+func TestWhoIsBarredIsToldWhenSomethingElseIsInTheWay(t *testing.T) {
+	w, planner := spacious(t), decide.NewPlanner()
+	w.job("a", 2, 2)
+	w.job("b", 2, 2)
+	for _, s := range []struct {
+		name       string
+		hard, used int64
+		told       bool
+		says       string
+	}{
+		{"not counted", 8, nsquota.Unknown, true, "is new"},
+		{"counted", 8, 5, true, "5 of 8 used"},
+		{"more is used", 8, 7, false, "7 of 8 used"},
+		{"raised", 10, 7, true, "7 of 10 used"},
+		{"lowered below what is asked", 3, 7, true, "allows 3 in all"},
+		{"a little less", 2, 7, true, "allows 2 in all"},
+		{"the same", 2, 7, false, "allows 2 in all"},
+	} {
+		w.namespaceQuota("team", s.hard, s.used)
+		r := planner.Plan(w.all())
+		var want []string
+		if s.told {
+			want = []string{"uid-a", "uid-b"}
+		}
+		if diff := cmp.Diff(want, r.Changed, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: whom to tell (-want +got):\n%s", s.name, diff)
+		}
+		for _, name := range []string{"a", "b"} {
+			if why, _ := planner.Why("uid-" + name); !strings.Contains(why.Reason.Message, s.says) {
+				t.Errorf("%s: %s waits: %s", s.name, name, why.Reason.Message)
+			}
+		}
+		if stale := s.name != "the same"; stale != slices.Contains(r.Stale, "research") {
+			t.Errorf("%s: the queue's status is to be written: %v", s.name, r.Stale)
+		}
+	}
 }

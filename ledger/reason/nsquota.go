@@ -38,6 +38,49 @@ func (l NamespaceLimit) noted(r Reason) Reason {
 	return r
 }
 
+// Steady is a message about a ResourceQuota without how much of it is used, which moves all
+// the time. The rest of it is to be told anew when it is another one.
+func Steady(message string) string {
+	before, used, found := strings.Cut(message, " asked, ")
+	_, after, _ := strings.Cut(used, " of ")
+	if !found {
+		return message
+	}
+	return before + after
+}
+
+// UsedNow is a message about a row of a ResourceQuota with how much of it is used by a later
+// message to another Job of the namespace; empty if that one is about something else.
+func UsedNow(message, later string) string {
+	about, use, note := useOf(message)
+	other, now, _ := useOf(later)
+	if about == "" || row(about) != row(other) {
+		return ""
+	}
+	if use == now {
+		return message
+	}
+	return about + " asked, " + now + " used" + note
+}
+
+// useOf parts what NoNamespaceQuota made: what is asked of which row, the use of it, and what
+// comes after that.
+func useOf(message string) (about, use, note string) {
+	about, rest, found := strings.Cut(message, " asked, ")
+	use, note, used := strings.Cut(rest, " used")
+	if !found || !used || !strings.HasPrefix(about, "ResourceQuota ") {
+		return "", "", ""
+	}
+	return about, use, note
+}
+
+// row is a ResourceQuota and its row, without how much is asked.
+func row(about string) string {
+	quota, asked, _ := strings.Cut(about, ": ")
+	_, name, _ := strings.Cut(asked, " ")
+	return quota + " " + name
+}
+
 // NoNamespaceQuota is that a ResourceQuota has too little left for all pods of a Job.
 func NoNamespaceQuota(l NamespaceLimit) Reason {
 	return l.noted(Reason{Code: WaitingForNamespaceQuota, Message: fmt.Sprintf("ResourceQuota %s of its namespace: %s %s asked, %s of %s used",

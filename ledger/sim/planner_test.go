@@ -66,8 +66,8 @@ func (f *follower) told(t *rapid.T, r decide.Result) {
 	codes := map[string]reason.Code{}
 	for _, w := range f.Waiting() {
 		codes[w.UID] = w.Reason.Code
-		if code, waits := f.Code(w.UID); !waits || !alike(code, w.Reason.Code) {
-			t.Fatalf("%s waits for %s, and its code alone is %q", w.UID, w.Reason.Code, code)
+		if brief, waits := f.Brief(w.UID); !waits || !alike(brief.Code, w.Reason.Code) {
+			t.Fatalf("%s waits for %s, and its code alone is %q", w.UID, w.Reason.Code, brief.Code)
 		}
 		was := f.codes[w.UID]
 		if was == w.Reason.Code || slices.Contains(r.Changed, w.UID) {

@@ -61,6 +61,20 @@ func TestAResourceQuotaOfTheNamespaceIsOneMoreLimit(t *testing.T) {
 	says("c", "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace: 4 requests.nvidia.com/gpu asked, 8 of 8 used")
 	says("never", "NeverFits: 10 requests.nvidia.com/gpu asked; ResourceQuota gpus of its namespace allows 8 in all")
 
+	// Who waits behind others is told anew, too, when something else is in the way. Nobody
+	// writes what is used: explain has it from the head of the queue.
+	limit("requests.nvidia.com/gpu: 11, pods: 7")
+	for _, name := range []string{"d", "e"} {
+		_, err = s.Apply(ctx, job{name: name, queue: "train", pods: 2, gpus: 2}.yaml())
+		must(t, err)
+	}
+	limit("requests.nvidia.com/gpu: 10, pods: 7")
+	for _, name := range []string{"c", "d", "e"} {
+		says(name, "WaitingForNamespaceQuota: ResourceQuota gpus of its namespace: 4 requests.nvidia.com/gpu asked, 8 of 10 used")
+	}
+	_, err = s.Kubectl(ctx, "delete", "job", "d", "e")
+	must(t, err)
+
 	limit("requests.nvidia.com/gpu: 12, pods: 7")
 	must(t, s.Running(ctx, "c", 2))
 	// A pod that nobody queued takes the last one that there may be.

@@ -91,8 +91,24 @@ func (x *JobExplanation) wait(e Evidence) {
 	if x.WaitsForShare() {
 		x.holding(e, x.short(usage(e.Queue)))
 	}
-	if head := e.Queue.Status.Head; len(x.Now) == 0 && x.Position == 1 && head.Reason == x.Code && head.Message != x.Message {
-		x.Moved = head.Message // what is said of the head is written anew as numbers move
+	x.moved(e.Queue.Status.Head)
+}
+
+// moved fills in what its reason would say by now, as far as the head of its queue tells:
+// what is said of that is written anew as numbers move.
+func (x *JobExplanation) moved(head *v1alpha1.QueueHead) {
+	if head == nil || head.Reason != x.Code || len(x.Now) > 0 {
+		return
+	}
+	now := ""
+	switch {
+	case x.Position == 1:
+		now = head.Message
+	case x.Code == string(reason.WaitingForNamespaceQuota) && head.Namespace == x.Namespace:
+		now = reason.UsedNow(x.Message, head.Message)
+	}
+	if now != x.Message {
+		x.Moved = now
 	}
 }
 

@@ -273,3 +273,22 @@ func TestNowIsWhatTheQueueSaysOfItsHead(t *testing.T) {
 		})
 	}
 }
+
+// Behind it, that is of use for who waits for the same ResourceQuota.
+func TestNowIsWhatIsUsedOfTheSameResourceQuota(t *testing.T) {
+	const q = "ResourceQuota gpus of its namespace: "
+	for name, test := range map[string]struct{ namespace, head, want string }{
+		"more is used":           {"team", q + "1 pods asked, 8 of 8 used", q + "2 pods asked, 8 of 8 used"},
+		"as much is used":        {"team", q + "1 pods asked, 7 of 8 used", ""},
+		"another row":            {"team", q + "1 count/pods asked, 8 of 8 used", ""},
+		"one of the same name":   {"elsewhere", q + "1 pods asked, 8 of 8 used", ""},
+		"the head is told other": {"team", q[:len(q)-2] + " is new", ""},
+	} {
+		waiting, queue := queueJob("team", "waiting"), twoFlavors(1)
+		waiting.Annotations[policies.AnnotationMessage] = "WaitingForNamespaceQuota: " + q + "2 pods asked, 7 of 8 used"
+		queue.Status.Head = &v1alpha1.QueueHead{Namespace: test.namespace, Name: "first", Reason: "WaitingForNamespaceQuota", Message: test.head}
+		if got := Explain(Evidence{Job: &waiting, Queue: queue}).Moved; got != test.want {
+			t.Errorf("%s: now %q, want %q", name, got, test.want)
+		}
+	}
+}
