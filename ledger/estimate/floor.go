@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/book"
+	"github.com/holdshort/holdshort/ledger/demand"
 	"github.com/holdshort/holdshort/ledger/resource"
 	"github.com/holdshort/holdshort/ledger/supply"
 )
@@ -82,8 +83,9 @@ func (p *play) begin() {
 		p.book.SetNode(n)
 	}
 	p.stock()
-	for _, is := range p.cast {
-		p.jobs[is.UID] = &job{is: is}
+	for i, is := range p.cast {
+		p.cast[i] = inOne(is)
+		p.jobs[is.UID] = &job{is: p.cast[i]}
 	}
 	for _, is := range p.Pods {
 		p.bring(is)
@@ -103,6 +105,20 @@ func (p *play) begin() {
 		}
 	}
 	p.holdsEnd()
+}
+
+// inOne is a Job that waits, in which pods that go together are one pod: none of them
+// comes or ends without the others here.
+func inOne(is *demand.Job) *demand.Job {
+	if !waits(is) || !slices.ContainsFunc(is.PodSets, func(s demand.PodSet) bool { return s.Together > 0 }) {
+		return is
+	}
+	one := *is
+	one.PodSets = slices.Clone(is.PodSets)
+	for i := range one.PodSets {
+		one.PodSets[i].Together, one.PodSets[i].Topology = 0, demand.Topology{}
+	}
+	return &one
 }
 
 // bring takes in a pod that is there.
