@@ -104,6 +104,7 @@ type Outstanding struct {
 	Flavor string
 	Pods   int64
 	Plan   map[string]int64 // node → pods: where the Job was planned to go
+	Since  int64            // when it was let go; 0: not known, or it was taken back
 }
 
 // Outstanding lists them by UID.
@@ -111,11 +112,12 @@ func (s *Snapshot) Outstanding() []Outstanding {
 	var all []Outstanding
 	for _, e := range byUID(s.b.owing) {
 		var plan map[string]int64
+		since := int64(0)
 		if r := e.reservation(); r != nil {
-			plan = r.Plan
+			plan, since = r.Plan, r.Time
 		}
 		for _, p := range e.promised {
-			all = append(all, Outstanding{e.uid, p.key.shape, p.key.flavor, p.n, plan})
+			all = append(all, Outstanding{e.uid, p.key.shape, p.key.flavor, p.n, plan, since})
 		}
 	}
 	return all

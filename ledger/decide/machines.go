@@ -211,12 +211,7 @@ func (m *machines) placing(s *fit.Shape) int64 {
 // of its domains. Pods may land elsewhere, so this is a hint; if the hints of others are
 // in the way, the gang gets a plan as if they were not.
 func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64, domains *demand.Domains) {
-	if m.planned == nil {
-		m.planned, m.asked = m.room.CopyOver(m.spare), map[string]bool{}
-		for _, o := range m.snapshot.Outstanding() {
-			m.follow(o)
-		}
-	}
+	m.openPlan()
 	if t := s.machines.topology; t.Level != "" && !t.Required {
 		placed, domains = m.near(s)
 	} else {
@@ -224,6 +219,17 @@ func (m *machines) plan(s *chosen) (placed []fit.Placed, more int64, domains *de
 	}
 	placed, more = m.there(placed)
 	return placed, more, domains
+}
+
+// openPlan has everybody who was let go and is not placed yet go where that was planned.
+func (m *machines) openPlan() {
+	if m.planned != nil {
+		return
+	}
+	m.planned, m.asked = m.room.CopyOver(m.spare), map[string]bool{}
+	for _, o := range m.snapshot.Outstanding() {
+		m.follow(o)
+	}
 }
 
 func (m *machines) anywhere(s *chosen) []fit.Placed {

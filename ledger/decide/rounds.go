@@ -288,7 +288,7 @@ func (p *planner) still(e *entry) bool {
 // displace takes others back for a Job, and keeps its room until they are gone.
 func (p *planner) displace(e *entry) {
 	it := e.item
-	if p.mayNot(it, e.assignment) {
+	if p.mayNot(it, e.assignment) || p.waitsForPlacing(e) {
 		return
 	}
 	if p.askProtect(e) {

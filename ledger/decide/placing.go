@@ -1,0 +1,71 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/resource"
+)
+
+// placingMax is how long the scheduler may take to place pods that were let go, before
+// others are taken back for a Job that has room beside them.
+const placingMax = 5 * second
+
+// waitsForPlacing: a Job would have room if pods that were let go a moment ago were where
+// they are planned to go, and lacks it only since they might go elsewhere. That is known in
+// a moment, so nobody is taken back for it; its room is kept meanwhile.
+func (p *planner) waitsForPlacing(e *entry) bool {
+	if p.OneRound || p.QuotaOnly || !p.tree.fits(e.line.node, e.uses) {
+		return false
+	}
+	until, fresh := p.placing(e.sets)
+	if !fresh || !p.oncePlaced(e.sets) {
+		return false
+	}
+	unsettle(e.sets)
+	if r := p.machines.lack(e.class.flavorsOf(e.assignment), e.sets); r != nil {
+		e.found = append(e.found, *r)
+	}
+	e.item.tried = nil
+	p.keep(e.item, e.assignment)
+	p.wake(until)
+	return true
+}
+
+// placing tells until when pods that may be in the way of pod sets are likely to be placed,
+// and whether that is still so: none of them has been waiting for long.
+func (p *planner) placing(sets []chosen) (until int64, fresh bool) {
+	until, fresh = resource.Add(p.Now, placingMax), len(p.res.Admit) > 0
+	for _, o := range p.Snapshot.Outstanding() {
+		if !slices.ContainsFunc(sets, func(s chosen) bool {
+			return s.machines.verified && (o.Shape == s.machines.shape || fit.Overlap(o.Shape, s.machines.shape))
+		}) {
+			continue
+		}
+		end := resource.Add(o.Since, placingMax)
+		if end <= p.Now {
+			return 0, false
+		}
+		until, fresh = min(until, end), true
+	}
+	return until, fresh
+}
+
+// oncePlaced tells whether machines have room for pod sets once everybody who was let go is
+// where that was planned, beside those whose room is kept and pods of strangers.
+func (p *planner) oncePlaced(sets []chosen) bool {
+	p.machines.openPlan()
+	t := &machines{snapshot: p.machines.snapshot, flavors: p.machines.flavors, room: p.machines.planned.Copy(), index: map[*fit.Shape]int{}}
+	for _, r := range p.Snapshot.Rivals() {
+		t.promise(r.Shape, r.Pods, false)
+	}
+	for _, l := range p.order {
+		for _, it := range l.started {
+			if it.state == kept {
+				t.promiseAll(it.given)
+			}
+		}
+	}
+	unsettle(sets)
+	return t.allow(sets)
+}
