@@ -34,7 +34,7 @@ policy: ## Check, and test with OPA, the policies
 e2e: ## Run the stories and all else that needs the control plane
 	@echo "e2e: building the control plane if need be (minutes, once), then the stories"
 	$(PLANE) build
-	go test -tags plane -count=1 -p 1 -timeout 40m ./test/...
+	go test -tags plane -count=1 -p 2 -timeout 40m ./test/e2e ./test/... # the longest first, which mostly waits
 
 differential: ## Hold what is foreseen against the API server and the scheduler, at length
 	@echo "differential: 4,000 templates and 300 clusters; half an hour"

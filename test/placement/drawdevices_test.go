@@ -225,7 +225,7 @@ func (w *wishes) claim(spec *corev1.PodSpec) {
 	}
 	for i := range pick(w.dice, 1, 1, 1, 1, 2) {
 		one := corev1.PodResourceClaim{Name: fmt.Sprint("claim-", i)}
-		if shared := w.Claims[0].Name; i == 0 && w.chance(15) {
+		if shared := w.Claims[0].Name; i == 0 && w.chance(25) {
 			one.ResourceClaimName = &shared
 		} else {
 			name := fmt.Sprint("template-", len(w.Templates))
