@@ -268,3 +268,14 @@ func BenchmarkBigInfeasible(b *testing.B) {
 	mean, _ := took.report(b)
 	bounded(b, "a sweep", mean, sweepMost)
 }
+
+// BenchmarkBigAudit is what the loop does for an audit: the copy that is added up beside it.
+func BenchmarkBigAudit(b *testing.B) {
+	w := bigWorld(b)
+	var took costs
+	b.ReportAllocs()
+	for b.Loop() {
+		took.of(func() { w.book.Audit() })
+	}
+	took.report(b)
+}
