@@ -96,7 +96,7 @@ func (j *Jobs) create(ctx context.Context, req admission.Request) admission.Resp
 	}
 	doc.set(true, "spec", "suspend")
 	j.enter(doc, nil, req)
-	s, err := j.mutate(ctx, doc, subject{request: req})
+	s, err := j.mutate(ctx, doc, subject{request: req, warnings: misspelt(job)})
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
@@ -125,6 +125,7 @@ func (j *Jobs) update(ctx context.Context, req admission.Request) admission.Resp
 		return patched(doc, nil)
 	case !was:
 		j.enter(doc, old, req)
+		s.warnings = misspelt(job)
 	case !bypassing:
 		if s.warnings, err = putBack(doc, oldDoc, old); err != nil {
 			return unread(err)

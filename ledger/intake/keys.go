@@ -16,6 +16,14 @@ func UserAnnotations() []string {
 		policies.AnnotationRequiredTopology, policies.AnnotationPreferredTopology, policies.AnnotationBypass}
 }
 
+// LedgerKeys are the labels and annotations of the project that nobody else writes, on a
+// Job or on its pods.
+func LedgerKeys() []string {
+	return []string{policies.LabelState, policies.AnnotationArrival, policies.AnnotationUser, policies.AnnotationReservation,
+		policies.AnnotationInjected, policies.AnnotationMutated, policies.AnnotationMessage, policies.AnnotationNodes, policies.AnnotationInQueue,
+		policies.AnnotationBackoff, policies.AnnotationPreempted, policies.AnnotationRan, policies.AnnotationFlavors}
+}
+
 // LedgerLabel tells whether a label of a Job is the ledger's own.
 func LedgerLabel(key string) bool { return ledgers(key, UserLabels()) }
 

@@ -202,6 +202,16 @@ func testApplyingAgain(t *testing.T, w *world) {
 			}
 		})
 	}
+	t.Run("a misspelt key is warned of, also where it was taken out before", func(t *testing.T) {
+		text := strings.Replace(manifest("misspelt", ""), "namespace: research,", "namespace: research, annotations: {holdshort.dev/hodl: x},", 1)
+		for _, verb := range [][]string{{"create", "--dry-run=server"}, {"apply", "--dry-run=server"}, {"apply", "--dry-run=server", "--server-side"}} {
+			out, err := w.apply(t, text, verb...)
+			if err != nil || !strings.Contains(out, "metadata.annotations[holdshort.dev/hodl]: holdshort has no such annotation") ||
+				!strings.Contains(out, "Did you mean the annotation holdshort.dev/hold?") {
+				t.Errorf("kubectl %v: %s (%v)", verb, out, err)
+			}
+		}
+	})
 	t.Run("deny refuses", func(t *testing.T) {
 		_, err := w.apply(t, manifest("denied", ""), "apply")
 		if err == nil || !strings.Contains(err.Error(), "team.example/No: not this one (deny.rego:1)") {

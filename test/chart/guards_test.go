@@ -41,6 +41,15 @@ func TestTheGuardsKnowEveryKeyThatTheLedgerWrites(t *testing.T) {
 	}
 }
 
+func TestIntakeKnowsWhoseEveryKeyIs(t *testing.T) {
+	got, want := slices.Concat(intake.UserLabels(), intake.UserAnnotations(), intake.LedgerKeys()), declaredKeys(t)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys that policies declares (-) and that intake knows (+):\n%s", diff)
+	}
+}
+
 // declaredKeys are the values of policies.LabelX and policies.AnnotationX.
 func declaredKeys(t *testing.T) []string {
 	t.Helper()

@@ -23,7 +23,7 @@ func misspelt(job *batchv1.Job) []string {
 	for _, key := range slices.Sorted(maps.Keys(job.Labels)) {
 		place, last, _ := strings.Cut(key, "/")
 		ours := place == prefix && !slices.Contains(known, key)
-		if ours || (last == name && strings.HasPrefix(place, "holdshort")) || key == name || alike(key, policies.LabelQueue) {
+		if ours || (last == name && strings.HasPrefix(place, "holdshort")) || key == name || intake.Alike(key, policies.LabelQueue) {
 			found = append(found, key+"="+job.Labels[key])
 		}
 	}
@@ -34,23 +34,4 @@ func misspelt(job *batchv1.Job) []string {
 		found = append(found, policies.LabelQueue+"="+queue+" (in the pod template, not on the Job)")
 	}
 	return found
-}
-
-// alike tells whether one key becomes the other with up to two letters left
-// out, put in or exchanged.
-func alike(a, b string) bool { return typos(a, b, 2) }
-
-func typos(a, b string, left int) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	switch {
-	case a == b:
-		return true
-	case left == 0 || a == "" && len(b) > left || b == "" && len(a) > left:
-		return false
-	case a == "" || b == "":
-		return true
-	}
-	return typos(a[1:], b[1:], left-1) || typos(a[1:], b, left-1) || typos(a, b[1:], left-1)
 }
