@@ -18,18 +18,57 @@ func (p *planner) waitsForPlacing(e *entry) bool {
 	if p.OneRound || p.QuotaOnly || !p.tree.fits(e.line.node, e.uses) {
 		return false
 	}
-	until, fresh := p.placing(e.sets)
-	if !fresh || !p.oncePlaced(e.sets) {
+	until, soon := p.soon(e.sets)
+	if soon {
+		p.await(e.item, e.assignment, until)
+	}
+	return soon
+}
+
+// comesSoon is the same for a Job for which nobody would have to go. Where it might take
+// others back a moment later, for quota or machines, these are not let go before it.
+func (p *planner) comesSoon(it *item) bool {
+	c, l := it.class, it.line
+	if !l.displaces || l.strict || p.OneRound || p.QuotaOnly || !c.simple() || !c.machines {
 		return false
 	}
-	unsettle(e.sets)
-	if r := p.machines.lack(e.class.flavorsOf(e.assignment), e.sets); r != nil {
-		e.found = append(e.found, *r)
+	s := &c.sets[0]
+	this := &s.parts[0]
+	for at := range this.offers {
+		if o := &this.offers[at]; o.clash != nil || !p.hasQuota(c, s, this, o) {
+			continue
+		}
+		got := chosen{count: s.count, flavors: []int{at}}
+		got.machines = p.place(c, 0, got.flavors)
+		a := &assignment{mode: fits, sets: []chosen{got}}
+		until, soon := p.soon(a.sets)
+		if !got.machines.verified || !soon {
+			continue
+		}
+		p.count(c, a, 0, 0, at)
+		if !p.mayNot(it, a) {
+			p.await(it, a, until)
+		}
+		return true
 	}
-	e.item.tried = nil
-	p.keep(e.item, e.assignment)
+	return false
+}
+
+// soon tells whether pod sets have room once pods are placed, and when to doubt that.
+func (p *planner) soon(sets []chosen) (until int64, soon bool) {
+	until, fresh := p.placing(sets)
+	return until, fresh && p.oncePlaced(sets)
+}
+
+// await keeps the room of a Job until others are placed.
+func (p *planner) await(it *item, a *assignment, until int64) {
+	unsettle(a.sets)
+	if r := p.machines.lack(it.class.flavorsOf(a), a.sets); r != nil {
+		it.found = append(it.found, *r)
+	}
+	it.tried = nil
+	p.keep(it, a)
 	p.wake(until)
-	return true
 }
 
 // placing tells until when pods that may be in the way of pod sets are likely to be placed,

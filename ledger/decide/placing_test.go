@@ -28,6 +28,45 @@ func placingWorld(t *testing.T) *world {
 	return w
 }
 
+// One that is more important has room and quota as soon as it is known where the pod of
+// the small one lands: nobody behind it takes the quota, to be taken back for it.
+func TestNobodyIsLetGoBeforeAJobThatHasRoomOncePodsArePlaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		want  []string
+	}{
+		"who waits has a right to take others back": {func(*world) {}, nil},
+		"nobody has such a right": {func(w *world) {
+			q := w.catalog.Queues["research"]
+			q.Preemption = policies.Preemption{}
+			w.catalog.Queues["research"] = q
+		}, []string{"later"}},
+		"the pod is placed": {func(w *world) {
+			w.raise(8)
+			w.pod("small", "n1", "small", 1)
+		}, []string{"whole"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := placingWorld(t)
+			w.raise(7)
+			w.node("n3", 2, labels("other", "yes"))
+			w.job("later", 1, 1, selects("other", "yes"))
+			c.given(w)
+			r := w.plan()
+			if got := started(r); len(got)+len(c.want) > 0 && !cmp.Equal(c.want, got) {
+				t.Errorf("%v start, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// raise the quota of the queue.
+func (w *world) raise(gpus int64) {
+	q := w.catalog.Queues["research"]
+	q.Quota = queue(gpus).Quota
+	w.catalog.Queues["research"] = q
+}
+
 func TestNobodyIsTakenBackForRoomThatIsThereOncePodsArePlaced(t *testing.T) {
 	for _, c := range []struct {
 		name   string

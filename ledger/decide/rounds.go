@@ -98,7 +98,9 @@ func (p *planner) nominateIn(l *line) *entry {
 		if e := p.nominateOn(it); e != nil {
 			return e
 		}
-		p.park(it)
+		if !p.comesSoon(it) {
+			p.park(it)
+		}
 	}
 	return nil
 }
