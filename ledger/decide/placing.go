@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdshort/holdshort/ledger/fit"
+	"github.com/holdshort/holdshort/ledger/quota"
 	"github.com/holdshort/holdshort/ledger/resource"
 )
 
@@ -13,9 +14,11 @@ const placingMax = 5 * second
 
 // waitsForPlacing: a Job would have room if pods that were let go a moment ago were where
 // they are planned to go, and lacks it only since they might go elsewhere. That is known in
-// a moment, so nobody is taken back for it; its room is kept meanwhile.
+// a moment, so nobody is taken back for it; its room is kept meanwhile. One that borrows has
+// its turn after all who don't: while one of them after the other is let go, it would never
+// be known.
 func (p *planner) waitsForPlacing(e *entry) bool {
-	if p.OneRound || p.QuotaOnly || !p.tree.fits(e.line.node, e.uses) {
+	if p.OneRound || p.QuotaOnly || e.level > 0 || !p.tree.fits(e.line.node, e.uses) {
 		return false
 	}
 	until, soon := p.soon(e.sets)
@@ -35,7 +38,7 @@ func (p *planner) comesSoon(it *item) bool {
 	s := &c.sets[0]
 	this := &s.parts[0]
 	for at := range this.offers {
-		if o := &this.offers[at]; o.clash != nil || !p.hasQuota(c, s, this, o) {
+		if o := &this.offers[at]; o.clash != nil || !p.hasQuota(c, s, this, o) || p.wouldBorrow(l, this, o, s.count) {
 			continue
 		}
 		got := chosen{count: s.count, flavors: []int{at}}
@@ -50,6 +53,16 @@ func (p *planner) comesSoon(it *item) bool {
 			p.await(it, a, until)
 		}
 		return true
+	}
+	return false
+}
+
+// wouldBorrow tells whether so many pods would take more of an offer than is the queue's own.
+func (p *planner) wouldBorrow(l *line, this *part, o *offer, pods int64) bool {
+	for i, w := range this.wants {
+		if o.pairs[i] != quota.None && !p.tree.Within(l.node, o.pairs[i], resource.Mul(w.perPod, pods)) {
+			return true
+		}
 	}
 	return false
 }

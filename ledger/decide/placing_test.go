@@ -83,6 +83,15 @@ func TestNobodyIsTakenBackForRoomThatIsThereOncePodsArePlaced(t *testing.T) {
 		{name: "its pod has had no node for long", given: func(w *world) { w.in.Now = start + 7*second }, backs: []string{"small"}},
 		{name: "what comes free meanwhile is not for others", given: func(w *world) { w.job("later", 1, 3) }, wakes: true,
 			says: "WaitingForMachines: 4 nvidia.com/gpu asked, 6 free on the machines of gpu; waits until others are placed there (1 pod)"},
+		{name: "it would borrow, and those who don't come before it", given: func(w *world) {
+			q := w.catalog.Queues["research"]
+			q.Quota, q.Cohort = queue(6).Quota, "all"
+			q.Preemption.BorrowWithinCohort = policies.BorrowVictim{Policy: policies.VictimsLowerPriority}
+			w.catalog.Queues["research"] = q
+			q = queue(10)
+			q.Cohort = "all"
+			w.catalog.Queues["lends"] = q
+		}, backs: []string{"small"}},
 		{name: "a stranger may land on n2, too", given: func(w *world) {
 			w.pod("stranger", "", "", 4, func(p *supply.Pod) { p.Created = w.in.Now })
 		}, backs: []string{"small", "runs"}},
