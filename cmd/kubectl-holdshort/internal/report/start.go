@@ -10,17 +10,17 @@ import (
 	"github.com/holdshort/holdshort/ledger/reason"
 )
 
-// startOf is what the ledger publishes of when a waiting Job starts; nil: nothing,
-// of nobody in its queue, or not of one that is held or rejected: it does not start by
-// itself.
+// startOf is what the ledger publishes of when a Job starts that waits, is held or
+// rejected; nil: nothing, of nobody in its queue. That it is worked out is said of those
+// alone that start by themselves.
 func startOf(row Job, queue *v1alpha1.Queue) *Start {
-	if queue == nil || row.State != StateWaiting || len(queue.Status.Starts) == 0 {
+	if queue == nil || !row.Waits() || len(queue.Status.Starts) == 0 {
 		return nil
 	}
 	if s := published(row.UID, queue); s != nil {
 		return &Start{Earliest: moment(s.Earliest), Latest: moment(s.Latest), Ground: s.Ground, Unknown: s.Unknown}
 	}
-	if row.Code != "" && !reason.Of(reason.Code(row.Code)).Group.InLine() {
+	if row.State != StateWaiting || row.Code != "" && !reason.Of(reason.Code(row.Code)).Group.InLine() {
 		return nil
 	}
 	return &Start{Unknown: "it is worked out for those first in line, every few seconds"}

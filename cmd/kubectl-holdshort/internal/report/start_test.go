@@ -11,7 +11,7 @@ import (
 	"github.com/holdshort/holdshort/policies"
 )
 
-func TestOnlyWhoIsInLineIsToldWhenItStarts(t *testing.T) {
+func TestWhoIsToldWhenItStarts(t *testing.T) {
 	queue := &v1alpha1.Queue{Status: v1alpha1.QueueStatus{Starts: []v1alpha1.QueueStart{{UID: "first", Unknown: "nobody knows"}}}}
 	for name, c := range map[string]struct {
 		uid, state, message string
@@ -24,7 +24,7 @@ func TestOnlyWhoIsInLineIsToldWhenItStarts(t *testing.T) {
 		"one that is rejected":               {"u", policies.StateRejected, "BadRequest: no", ""},
 		"one that never fits":                {"u", policies.StateHeld, "NeverFits: too big", ""},
 		"one whose claim is not there":       {"u", policies.StateQueued, "MissingObject: ResourceClaim x not found", ""},
-		"one that was first and is held":     {"first", policies.StateHeld, "HeldByPolicy: not now", ""},
+		"one that is held, and known to be":  {"first", policies.StateHeld, "HeldByPolicy: not now", "nobody knows"},
 	} {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 			Name: "j", Namespace: "n", UID: types.UID(c.uid), Annotations: map[string]string{policies.AnnotationMessage: c.message},
