@@ -67,7 +67,7 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 			result.BoundSince = max(result.BoundSince, nanoseconds(c.LastTransitionTime))
 		case c.Type == corev1.PodReady:
 			result.Ready = c.Status == corev1.ConditionTrue
-		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable:
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && (c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulerError):
 			result.UnschedulableSince = nanoseconds(c.LastTransitionTime)
 		}
 	}

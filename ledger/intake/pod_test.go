@@ -96,6 +96,11 @@ func TestPod(t *testing.T) {
 			want: &supply.Pod{Requests: resource.List{"pods": 1}, UnschedulableSince: second},
 		},
 		{
+			name: "one on which the scheduler fails, too",
+			pod:  `{spec: {containers: [{name: a}]}, status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulerError, lastTransitionTime: "2026-01-01T00:00:10Z"}]}}`,
+			want: &supply.Pod{Requests: resource.List{"pods": 1}, UnschedulableSince: second},
+		},
+		{
 			name: "a gated pod is gated, not unschedulable",
 			pod: `{spec: {schedulingGates: [{name: g}], containers: [{name: a}]},
 status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, lastTransitionTime: "2026-01-01T00:00:10Z"}]}}`,

@@ -80,7 +80,8 @@ type Pod struct {
 	// DeletingSince is when it was told to go, in unix nanoseconds; 0: not known.
 	DeletingSince int64
 	Ready         bool
-	// UnschedulableSince is when the scheduler first said so, 0 if it did not.
+	// UnschedulableSince is when the scheduler first said so, or that it failed; 0 if it did
+	// not.
 	UnschedulableSince int64
 	// Place matters while it is not bound: where it may still land. Once and Apart
 	// of it do all its life.

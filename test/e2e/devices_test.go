@@ -66,6 +66,7 @@ func TestDevicesByClaims(t *testing.T) {
 		"a claim of somebody else":          somebodyElsesClaim,
 		"a claim that outlives its pod":     outlivesItsPod,
 		"a pod that is deleted by force":    deletedByForce,
+		"a scheduler that fails on a pod":   schedulerFails,
 		"a tainted device":                  taintedDevice,
 		"devices that come late":            lateDevices,
 		"what is missing is named":          missingThings,
