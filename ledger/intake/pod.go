@@ -67,7 +67,7 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 			result.BoundSince = max(result.BoundSince, nanoseconds(c.LastTransitionTime))
 		case c.Type == corev1.PodReady:
 			result.Ready = c.Status == corev1.ConditionTrue
-		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && (c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulerError):
+		case homeless(&c):
 			result.UnschedulableSince = nanoseconds(c.LastTransitionTime)
 		}
 	}
@@ -80,6 +80,12 @@ func Pod(pod *corev1.Pod, perDevice map[string]string) *supply.Pod {
 		result.Place.Apart, _ = apart(pod.Spec.Affinity, siblings{pod.Namespace, pod.Labels})
 	}
 	return result
+}
+
+// homeless: no node will do for the pod, or the scheduler failed on it.
+func homeless(c *corev1.PodCondition) bool {
+	return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+		(c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulerError)
 }
 
 // deletingSince is when a pod was told to go. What is written on it is when it is to
