@@ -97,6 +97,15 @@ func (p *planner) freeLater(k quota.Key, amount int64) {
 	p.tree.Remove(node, pair, amount)
 }
 
+// splitNow has what is in use now told from what will be when those have gone whom this
+// plan takes back: from the first of them on, who starts has to fit both.
+func (p *planner) splitNow() {
+	if !p.EarlyRelease && p.now.Tree == p.tree.Tree {
+		p.now.Tree = p.tree.Clone()
+		p.now.giveBack(p.borrowed) // kept for this round, and used by nobody
+	}
+}
+
 // firstServed lets those start, or keeps the room of those, that others were taken
 // back for, before anybody else is looked at.
 func (p *planner) firstServed() {

@@ -298,6 +298,7 @@ func (p *planner) displace(e *entry) {
 		return
 	}
 	room := it.class.room(e.assignment)
+	p.splitNow()
 	for _, v := range e.victims {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)
@@ -356,9 +357,6 @@ func (p *planner) endRound() {
 	p.keepMemory()
 	if !p.OneRound {
 		p.giveBack()
-	}
-	if len(p.evicted) > 0 && !p.EarlyRelease && p.now.Tree == p.tree.Tree {
-		p.now.Tree = p.tree.Clone()
 	}
 	for _, v := range p.evicted {
 		p.tree.remove(v)
