@@ -120,7 +120,7 @@ func TestAutoscalersSeeNoPodsOfWhoWaits(t *testing.T) {
 	_, err := s.Apply(ctx, job{name: "first", queue: "unbought", pods: 2, gpus: 1}.yaml())
 	must(t, err)
 	must(t, s.Running(ctx, "first", 2))
-	_, err = s.Apply(ctx, job{name: "blocked", queue: "unbought", pods: 2, gpus: 1}.yaml()+job{name: "large", queue: "unbought-rich", pods: 7, gpus: 1}.yaml())
+	_, err = s.Apply(ctx, job{name: "blocked", queue: "unbought", pods: 2, gpus: 1}.yaml()+job{name: "large", queue: "unbought-rich", pods: 8, gpus: 1}.yaml())
 	must(t, err)
 	must(t, s.Waits(ctx, "blocked", "WaitingForQuota"))
 	must(t, s.Waits(ctx, "large", "WaitingForMachines"))
@@ -141,6 +141,8 @@ func TestAutoscalersSeeNoPodsOfWhoWaits(t *testing.T) {
 	if n := unschedulable(); n != 0 {
 		t.Errorf("%d times a pod was unschedulable: a machine would have been bought", n)
 	}
+	// Its pods may go one by one; only when both have gone is there room for the large one,
+	// and the other was there before that.
 	_, err = s.Kubectl(ctx, "delete", "job", "first")
 	must(t, err)
 	must(t, s.Running(ctx, "blocked", 2))
