@@ -32,7 +32,7 @@ policy: ## Check, and test with OPA, the policies
 	done
 
 e2e: ## Run the stories and all else that needs the control plane
-	@echo "e2e: building the control plane if need be (minutes, once), then the stories"
+	@echo "e2e: building the control plane if need be (minutes, once), then the stories (twenty minutes; they print only what fails, at the end)"
 	$(PLANE) build
 	go test -tags plane -count=1 -p 2 -timeout 40m ./test/e2e ./test/... # the longest first, which mostly waits
 
