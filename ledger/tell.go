@@ -193,7 +193,7 @@ func (l *Loop) told(t *tracked, w written) {
 func admitted(a *effect.Admit) string {
 	set := a.Reservation.PodSets[0]
 	pods := reason.Pods(set.Count)
-	if asked := a.Job.PodSets[0].Count; set.Count < asked {
+	if asked := a.Job.PodSets[0].Pods(); set.Count < asked {
 		pods = fmt.Sprintf("%d of %d pods", set.Count, asked)
 	}
 	text := fmt.Sprintf("queue %s lets %s start on %s", a.Reservation.Queue, pods, flavorNames(set.Flavors))

@@ -13,7 +13,7 @@ import (
 )
 
 // volumes is what the loop knows of volumes, of the Jobs whose pods mount them, and of
-// the pods that do.
+// the pods that do; and of all Jobs that name claims, for devices too, who goes first.
 type volumes struct {
 	claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
 	volumes map[string]*corev1.PersistentVolume

@@ -17,7 +17,7 @@ func reduce(wanted *batchv1.Job, admit effect.Admit) *demand.Change[int32] {
 		given += set.Count
 	}
 	for _, set := range admit.Job.PodSets {
-		asked += set.Count
+		asked += set.Pods()
 	}
 	if given < 1 || given >= asked || wanted.Spec.Parallelism == nil {
 		return nil

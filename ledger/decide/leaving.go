@@ -91,16 +91,14 @@ func (p *planner) freeLater(k quota.Key, amount int64) {
 	if node == quota.None || pair == quota.None {
 		return
 	}
-	if p.now.Tree == p.tree.Tree {
-		p.now.Tree = p.tree.Clone()
-	}
+	p.splitNow()
 	p.tree.Remove(node, pair, amount)
 }
 
-// splitNow has what is in use now told from what will be when those have gone whom this
-// plan takes back: from the first of them on, who starts has to fit both.
+// splitNow has what is in use now told from what will be when those have gone who leave, or
+// whom this plan takes back: from the first of them on, who starts has to fit both.
 func (p *planner) splitNow() {
-	if !p.EarlyRelease && p.now.Tree == p.tree.Tree {
+	if p.now.Tree == p.tree.Tree {
 		p.now.Tree = p.tree.Clone()
 		p.now.giveBack(p.borrowed) // kept for this round, and used by nobody
 	}

@@ -77,6 +77,8 @@ type item struct {
 	told    reason.Code // why it waits, as far as that was told
 	class   *class
 	line    *line
+	bar     *bar            // its namespace keeps it from starting
+	steady  string          // see bar, as far as that was told
 	found   []reason.Reason // judged, and what it was held for at its turn: of the last plan only
 	state   state           // of the last plan only, as are the next five
 	parked  bool            // was tried, and waits for something to change
@@ -91,8 +93,6 @@ type item struct {
 	order   []policies.OrderKey // its place beside Jobs that have an order of their own
 	judged  []reason.Reason     // why it is held, whatever is free
 	wakeAt  int64               // when that may be otherwise; 0: not known
-	bar     *bar                // its namespace keeps it from starting
-	steady  string              // see bar, as far as that was told
 
 	// Of the last plan only.
 	from    tried    // where the last search for flavors began

@@ -298,7 +298,9 @@ func (p *planner) displace(e *entry) {
 		return
 	}
 	room := it.class.room(e.assignment)
-	p.splitNow()
+	if !p.EarlyRelease {
+		p.splitNow()
+	}
 	for _, v := range e.victims {
 		v.gone = true
 		p.evicted = append(p.evicted, v.victim)

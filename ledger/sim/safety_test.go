@@ -46,41 +46,53 @@ func tail(log *sim.Log) string {
 // TestSafetyQuota is I1: what an admission adds is left of its queue and of every
 // cohort above it, with all that is charged, pods that are still going included.
 func TestSafetyQuota(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, wanted{queues: 4, jobs: 12, outside: true, units: true})
-		story := newStory(w)
-		watched(t, w, func(m sim.Moment) {
-			story.plan(m)
-			limits, err := decide.Limits(m.Input.Catalog)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tree := quota.NewTree(limits)
-			charge := func(key quota.Key, n int64) {
-				if limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
-					charge(tree, key, n)
-				}
-			}
-			for key, n := range m.Book.Usage() {
-				charge(key, n)
-			}
-			for _, a := range m.Plan.Admit {
-				all := charges(&a.Reservation, m.Input.Catalog.Resources.Conversions)
-				for key, n := range all {
-					q, pair := tree.Queue(key.Queue), tree.Pair(key.Flavor, key.Resource)
-					if pair == quota.None || !limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
-						continue
-					}
-					if !tree.Fits(q, pair, n) {
-						t.Fatalf("%s starts with %d of %+v, of which %d are left\n%s", a.Job.UID, n, key, tree.Available(q, pair), story)
-					}
-				}
-				for key, n := range all {
-					charge(key, n)
-				}
-			}
+	for name, want := range map[string]wanted{
+		"all kinds": {queues: 4, jobs: 12, outside: true, units: true},
+		"a crowd":   {queues: 6, jobs: 16, crowd: true, plain: true, oneFlavor: true, bigMachines: true, noMinCount: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawWorld(t, want)
+				story := newStory(w)
+				watched(t, w, func(m sim.Moment) {
+					story.plan(m)
+					keepsQuota(t, m, story)
+				})
+			})
 		})
-	})
+	}
+}
+
+func keepsQuota(t *rapid.T, m sim.Moment, story *story) {
+	t.Helper()
+	limits, err := decide.Limits(m.Input.Catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := quota.NewTree(limits)
+	charge := func(key quota.Key, n int64) {
+		if limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
+			charge(tree, key, n)
+		}
+	}
+	for key, n := range m.Book.Usage() {
+		charge(key, n)
+	}
+	for _, a := range m.Plan.Admit {
+		all := charges(&a.Reservation, m.Input.Catalog.Resources.Conversions)
+		for key, n := range all {
+			q, pair := tree.Queue(key.Queue), tree.Pair(key.Flavor, key.Resource)
+			if pair == quota.None || !limited(m.Input.Catalog.Queues[key.Queue], key.Resource) {
+				continue
+			}
+			if !tree.Fits(q, pair, n) {
+				t.Fatalf("%s starts with %d of %+v, of which %d are left\n%s", a.Job.UID, n, key, tree.Available(q, pair), story)
+			}
+		}
+		for key, n := range all {
+			charge(key, n)
+		}
+	}
 }
 
 func charge(tree *quota.Tree, key quota.Key, n int64) {

@@ -38,6 +38,7 @@ type wanted struct {
 	noBackfill  bool // no queue lets Jobs overtake its head
 	units       bool // cards may be charged in slices, and parts of them asked for
 	plain       bool // no Backfill, no caps on counts, no minimum run times
+	crowd       bool // all queues are in one cohort, not by shares, and only take back what is theirs; large Jobs come first
 }
 
 func pick[T any](t *rapid.T, what string, of ...T) T { return rapid.SampledFrom(of).Draw(t, what) }
@@ -71,7 +72,7 @@ func drawWorld(t *rapid.T, want wanted) sim.World {
 	}
 	for i := range rapid.IntRange(1, want.jobs).Draw(t, "jobs") {
 		job := drawWorkload(t, want, w.Catalog, i)
-		w.Changes = append(w.Changes, sim.Change{At: start + rapid.Int64Range(0, 60).Draw(t, "arrives")*second, Arrive: job})
+		w.Changes = append(w.Changes, sim.Change{At: start + drawArrival(t, want, job), Arrive: job})
 	}
 	if want.outside {
 		w.Until = start + 3600*second // whose machines are gone for good tries again for ever
@@ -80,6 +81,19 @@ func drawWorld(t *rapid.T, want wanted) sim.World {
 		}
 	}
 	return w
+}
+
+// drawArrival is when a Job comes: of a crowd the large ones first, so that small ones
+// meet those who want some of it back.
+func drawArrival(t *rapid.T, want wanted, job *sim.Workload) int64 {
+	switch {
+	case !want.crowd:
+		return rapid.Int64Range(0, 60).Draw(t, "arrives") * second
+	case rapid.IntRange(0, 2).Draw(t, "large") == 0:
+		return 0
+	}
+	job.PodSets[0].Count = 1
+	return 5 * second
 }
 
 func drawCatalog(t *rapid.T, want wanted) *policies.Catalog {
@@ -94,7 +108,7 @@ func drawCatalog(t *rapid.T, want wanted) *policies.Catalog {
 			NodeLabels: map[string]string{"kind": "b"}, Verify: pick(t, "verify", policies.VerifyNodes, policies.VerifyNone),
 		}
 	}
-	if !want.noCohort && rapid.Bool().Draw(t, "fair") {
+	if !want.noCohort && !want.crowd && rapid.Bool().Draw(t, "fair") {
 		c.FairSharing = policies.FairSharing{Enabled: true, Strategies: pick(t, "strategies", nil,
 			[]policies.ShareStrategy{policies.LessThanOrEqualToFinalShare}, []policies.ShareStrategy{policies.LessThanInitialShare},
 			[]policies.ShareStrategy{policies.LessThanOrEqualToFinalShare, policies.LessThanInitialShare})}
@@ -181,6 +195,9 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 	if !want.noCohort {
 		q.Cohort = pick(t, "cohort", "left", "right", "top", "")
 	}
+	if want.crowd {
+		q.Cohort = "left"
+	}
 	q.Quota = drawQuota(t, flavors, q.Cohort != "")
 	if _, limited := q.Quota["a"]["cpu"]; limited && rapid.Bool().Draw(t, "groups") {
 		q.Groups = []policies.Group{{Resources: []string{gpu}, Flavors: flavors}, {Resources: []string{"cpu"}, Flavors: flavors}}
@@ -200,6 +217,9 @@ func drawQueue(t *rapid.T, want wanted, flavors []string) policies.Queue {
 		if pick(t, "borrows by priority", false, true) {
 			q.Preemption.BorrowWithinCohort = policies.BorrowVictim{Policy: policies.VictimsLowerPriority, MaxPriorityThreshold: some(t, "threshold", 3)}
 		}
+	}
+	if want.crowd {
+		q.Preemption = policies.Preemption{ReclaimWithinCohort: policies.VictimsAny}
 	}
 	return q
 }

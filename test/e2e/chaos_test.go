@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/holdshort/holdshort/test/plane/cluster"
 	"github.com/holdshort/holdshort/test/plane/history"
 	"github.com/holdshort/holdshort/test/plane/kubelet"
+	"github.com/holdshort/holdshort/test/setting"
 	"github.com/holdshort/holdshort/test/stories"
 )
 
@@ -41,8 +41,8 @@ const chaosPolicy = `holdshort:
 // end every Job is over. HOLDSHORT_SEED draws the same faults and Jobs again, HOLDSHORT_BURSTS
 // more of them.
 func TestWhateverHappensJobsStartAndSayWhyTheyWait(t *testing.T) {
-	seed := number(t, "HOLDSHORT_SEED", uint64(time.Now().UnixNano()))
-	bursts := number(t, "HOLDSHORT_BURSTS", 3)
+	seed := setting.Number(t, "HOLDSHORT_SEED", 0, uint64(time.Now().UnixNano()))
+	bursts := setting.Number(t, "HOLDSHORT_BURSTS", 0, 3)
 	t.Logf("HOLDSHORT_SEED=%d draws the same again", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+bursts)*time.Minute)
 	defer cancel()
@@ -81,17 +81,6 @@ func TestWhateverHappensJobsStartAndSayWhyTheyWait(t *testing.T) {
 	c.calm()
 	j.quiet()
 	j.end()
-}
-
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	must(t, err)
-	return n
 }
 
 // chaos is who interferes with the machines of a queue, and who creates its Jobs. What it

@@ -5,9 +5,7 @@ package placement_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,31 +14,18 @@ import (
 
 	"github.com/holdshort/holdshort/ledger/decide"
 	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/setting"
 )
 
 // clusters in continuous integration; make differential plays more.
 const clusters = 40
-
-// number from the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
-		t.Fatalf("%s=%q: %v. Try: a number", name, text, err)
-	}
-	return n
-}
 
 // tally is how often what was said, over all clusters; byClaims of Jobs with claims,
 // mounting of Jobs with volumes.
 type tally struct{ yes, no, stricter, byClaims, mounting, kept int }
 
 func TestWhoIsLetGoIsPlacedAndWhoIsNotWouldNotBe(t *testing.T) {
-	first, count := number(t, "HOLDSHORT_SEED", 1), number(t, "HOLDSHORT_CLUSTERS", clusters)
+	first, count := setting.Number(t, "HOLDSHORT_SEED", 0, 1), setting.Number(t, "HOLDSHORT_CLUSTERS", 0, clusters)
 	p := startPlane(t)
 	var sum tally
 	for seed := first; seed < first+count; seed++ {

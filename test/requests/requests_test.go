@@ -5,9 +5,7 @@ package requests_test
 import (
 	"context"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +22,7 @@ import (
 	"github.com/holdshort/holdshort/ledger/intake"
 	"github.com/holdshort/holdshort/policies"
 	"github.com/holdshort/holdshort/test/plane/cluster"
+	"github.com/holdshort/holdshort/test/setting"
 )
 
 // Random templates in namespaces with all kinds of LimitRanges: the pod that
@@ -41,25 +40,11 @@ func TestThePodIsTheOneForeseen(t *testing.T) {
 // rounds are how many rapid makes.
 const rounds = 100
 
-// templates is how many to compare by each server.
-func templates(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("HOLDSHORT_TEMPLATES")
-	if text == "" {
-		return 200
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < rounds {
-		t.Fatalf("HOLDSHORT_TEMPLATES=%q. Try: a number from %d", text, rounds)
-	}
-	return n
-}
-
 func compareMany(t *testing.T, emulated string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	many := templates(t)
+	many := int(setting.Number(t, "HOLDSHORT_TEMPLATES", rounds, 200))
 	f := start(t, ctx, cluster.Options{EmulatedVersion: emulated})
 	namespaces := slices.Sorted(maps.Keys(limitRanges()))
 	compared, refused := 0, 0
